@@ -1,0 +1,409 @@
+"""A batch of graphs in one of two layouts, and the primitives that a model needs of it.
+
+*Packed* concatenates the nodes of all graphs and lists the edges: right for any sizes. *Padded* gives every graph ``n`` rows and
+an ``n x n`` adjacency: faster for small graphs, and of fixed shape. A model written against :class:`Batch` runs on both.
+
+Three kinds of tensors appear, all of which may have further leading dimensions (attention heads):
+
+============  ==================  ===================
+kind          packed              padded
+============  ==================  ===================
+graph         ``[B, d]``          ``[B, d]``
+node          ``[N, d]``, ``[N]`` ``[B, n, d]``, ``[B, n]``
+edge          ``[E]``             ``[B, n, n]`` (target, source)
+============  ==================  ===================
+
+"Edges" are those of the *closed* neighbourhoods {i} ∪ N(i): every node has exactly one self-loop, whatever the data had.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from sargnn.data.graphs import GraphSet
+
+__all__ = ["Batch", "PackedBatch", "PaddedBatch", "TensorSet"]
+
+
+class Batch(ABC):
+    """Node inputs ``x``, the structure of the graphs, and what is known of them.
+
+    ``y`` holds class indices ``[B]``; ``truth`` is a node tensor, the true saliency normalised to sum 1 over each graph.
+    """
+
+    x: Tensor
+    y: Tensor | None
+    truth: Tensor | None
+    num_graphs: int
+
+    @abstractmethod
+    def softmax_nodes(self, scores: Tensor) -> Tensor:
+        """Softmax over the nodes of each graph: node -> node."""
+
+    @abstractmethod
+    def pool(self, weights: Tensor, h: Tensor) -> Tensor:
+        """``sum_j weights_j h_j`` over the nodes of each graph: node, node -> graph."""
+
+    @abstractmethod
+    def sum(self, h: Tensor) -> Tensor:
+        """``sum_j h_j`` over the nodes of each graph: node -> graph."""
+
+    @abstractmethod
+    def spread(self, g: Tensor) -> Tensor:
+        """Each graph's vector at each of its nodes: graph -> node."""
+
+    @abstractmethod
+    def compare(self, g: Tensor, h: Tensor) -> Tensor:
+        """``g_b . h_j`` for every node j of graph b: graph, node -> node."""
+
+    @abstractmethod
+    def at_source(self, v: Tensor) -> Tensor:
+        """The value of the source node j of each edge j -> i: node -> edge."""
+
+    @abstractmethod
+    def at_target(self, v: Tensor) -> Tensor:
+        """The value of the target node i of each edge j -> i: node -> edge."""
+
+    @abstractmethod
+    def softmax_neighbours(self, scores: Tensor) -> Tensor:
+        """Softmax over each closed neighbourhood: edge -> edge."""
+
+    @abstractmethod
+    def aggregate(self, weights: Tensor, h: Tensor) -> Tensor:
+        """``sum_j weights_ij h_j`` over each closed neighbourhood: edge, node -> node."""
+
+    @abstractmethod
+    def moments(self, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Mean and (biased) variance of each feature over all nodes, and how many nodes there are."""
+
+    @abstractmethod
+    def per_node(self, v: Tensor) -> Tensor:
+        """The values of the real nodes, graph after graph: node -> ``[..., N]``."""
+
+    @property
+    @abstractmethod
+    def ones(self) -> Tensor:
+        """1 at every edge."""
+
+    @property
+    @abstractmethod
+    def loops(self) -> Tensor:
+        """1 at every self-loop and 0 at other edges."""
+
+    @property
+    @abstractmethod
+    def uniform(self) -> Tensor:
+        """1/N at every node of a graph of N nodes."""
+
+    @property
+    @abstractmethod
+    def degrees(self) -> Tensor:
+        """Size of each closed neighbourhood: node."""
+
+    @cached_property
+    def renormalised(self) -> Tensor:
+        """GCN's local weights D̃^-1/2 Ã D̃^-1/2: edge."""
+        scale = self.degrees.rsqrt()
+        return self.at_target(scale) * self.at_source(scale) * self.ones
+
+
+@dataclass(frozen=True, eq=False)
+class PackedBatch(Batch):
+    """Concatenated nodes, listed edges.
+
+    >>> batch = PackedBatch.from_edges(torch.eye(3), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 1]))
+    >>> batch.degrees.tolist()
+    [2.0, 2.0, 1.0]
+    """
+
+    x: Float[Tensor, "N F"]
+    source: Int[Tensor, " E"]
+    """Source of every edge: the edges between different nodes first, then one self-loop a node, in node order."""
+    target: Int[Tensor, " E"]
+    graph: Int[Tensor, " N"]
+    """The graph of every node."""
+    num_graphs: int
+    y: Int[Tensor, " B"] | None = None
+    truth: Float[Tensor, " N"] | None = None
+
+    @classmethod
+    def from_edges(
+        cls, x: Float[Tensor, "N F"], edge_index: Int[Tensor, "2 edges"], graph: Int[Tensor, " N"] | None = None
+    ) -> PackedBatch:
+        """A batch from PyTorch Geometric's ``x, edge_index, batch``. Repeated edges and self-loops are merged.
+
+        As in PyTorch Geometric, ``edge_index`` holds (source, target).
+        """
+        graph = x.new_zeros(len(x), dtype=torch.long) if graph is None else graph
+        edges = edge_index[:, edge_index[0] != edge_index[1]]
+        key = edges[1] * len(x) + edges[0]
+        if key.unique().numel() < key.numel():
+            edges = torch.unique(edges, dim=1)
+        nodes = torch.arange(len(x), device=x.device)
+        source, target = torch.cat([edges, nodes.expand(2, -1)], dim=1)
+        return cls(x, source, target, graph, int(graph.max()) + 1 if len(graph) else 0)
+
+    @property
+    def edge_index(self) -> Int[Tensor, "2 E"]:
+        return torch.stack([self.source, self.target])
+
+    def softmax_nodes(self, scores: Float[Tensor, "... N"]) -> Float[Tensor, "... N"]:
+        return _segment_softmax(scores, self.graph, self.num_graphs)
+
+    def pool(self, weights: Float[Tensor, "... N"], h: Float[Tensor, "... N d"]) -> Float[Tensor, "... B d"]:
+        return self.sum(weights.unsqueeze(-1) * h)
+
+    def sum(self, h: Float[Tensor, "... N d"]) -> Float[Tensor, "... B d"]:
+        out = h.new_zeros(*h.shape[:-2], self.num_graphs, h.shape[-1])
+        return out.index_add(-2, self.graph, h)
+
+    def spread(self, g: Float[Tensor, "... B d"]) -> Float[Tensor, "... N d"]:
+        return g.index_select(-2, self.graph)
+
+    def compare(self, g: Float[Tensor, "... B d"], h: Float[Tensor, "N d"]) -> Float[Tensor, "... N"]:
+        return (self.spread(g) * h).sum(-1)
+
+    def at_source(self, v: Float[Tensor, "... N"]) -> Float[Tensor, "... E"]:
+        return v.index_select(-1, self.source)
+
+    def at_target(self, v: Float[Tensor, "... N"]) -> Float[Tensor, "... E"]:
+        return v.index_select(-1, self.target)
+
+    def softmax_neighbours(self, scores: Float[Tensor, "... E"]) -> Float[Tensor, "... E"]:
+        return _segment_softmax(scores, self.target, len(self.x))
+
+    def aggregate(self, weights: Float[Tensor, "... E"], h: Float[Tensor, "... N d"]) -> Float[Tensor, "... N d"]:
+        messages = weights.unsqueeze(-1) * h.index_select(-2, self.source)
+        return torch.zeros_like(messages[..., : h.shape[-2], :]).index_add(-2, self.target, messages)
+
+    def moments(self, h: Float[Tensor, "N d"]) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"], Float[Tensor, ""]]:
+        variance, mean = torch.var_mean(h, dim=0, correction=0)
+        return mean, variance, h.new_tensor(float(len(h)))
+
+    def per_node(self, v: Tensor) -> Tensor:
+        return v
+
+    @cached_property
+    def ones(self) -> Float[Tensor, " E"]:
+        return self.x.new_ones(len(self.source))
+
+    @cached_property
+    def loops(self) -> Float[Tensor, " E"]:
+        return (self.source == self.target).to(self.x.dtype)
+
+    @cached_property
+    def uniform(self) -> Float[Tensor, " N"]:
+        sizes = torch.bincount(self.graph, minlength=self.num_graphs).to(self.x.dtype)
+        return sizes.reciprocal()[self.graph]
+
+    @cached_property
+    def degrees(self) -> Float[Tensor, " N"]:
+        return torch.bincount(self.target, minlength=len(self.x)).to(self.x.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class PaddedBatch(Batch):
+    """Every graph in ``n`` rows; rows beyond a graph's own nodes are padding, which no real node ever sees.
+
+    A padding row has its own self-loop, so that a softmax over its neighbourhood is defined.
+    """
+
+    x: Float[Tensor, "B n F"]
+    closed: Float[Tensor, "B n n"]
+    """1 where the source (last axis) is in the closed neighbourhood of the target."""
+    mask: Bool[Tensor, "B n"]
+    """True at real nodes."""
+    y: Int[Tensor, " B"] | None = None
+    truth: Float[Tensor, "B n"] | None = None
+
+    @property
+    def num_graphs(self) -> int:  # type: ignore[override]
+        return len(self.x)
+
+    def softmax_nodes(self, scores: Float[Tensor, "... B n"]) -> Float[Tensor, "... B n"]:
+        # A finite floor and not -inf: a graph without any node gives zeros instead of NaN.
+        floor = torch.finfo(scores.dtype).min
+        return scores.masked_fill(~self.mask, floor).softmax(-1) * self._real
+
+    def pool(self, weights: Float[Tensor, "... B n"], h: Float[Tensor, "... B n d"]) -> Float[Tensor, "... B d"]:
+        return ((weights * self._real).unsqueeze(-2) @ h).squeeze(-2)
+
+    def sum(self, h: Float[Tensor, "... B n d"]) -> Float[Tensor, "... B d"]:
+        return (self._real.unsqueeze(-2) @ h).squeeze(-2)
+
+    def spread(self, g: Float[Tensor, "... B d"]) -> Float[Tensor, "... B n d"]:
+        return g.unsqueeze(-2).expand(*g.shape[:-1], self.mask.shape[-1], g.shape[-1])
+
+    def compare(self, g: Float[Tensor, "... B d"], h: Float[Tensor, "B n d"]) -> Float[Tensor, "... B n"]:
+        return (h @ g.unsqueeze(-1)).squeeze(-1)
+
+    def at_source(self, v: Float[Tensor, "... B n"]) -> Float[Tensor, "... B #n n"]:
+        return v.unsqueeze(-2)
+
+    def at_target(self, v: Float[Tensor, "... B n"]) -> Float[Tensor, "... B n #n"]:
+        return v.unsqueeze(-1)
+
+    def softmax_neighbours(self, scores: Float[Tensor, "... B n #n"]) -> Float[Tensor, "... B n n"]:
+        return scores.masked_fill(self._apart, float("-inf")).softmax(-1)
+
+    def aggregate(
+        self, weights: Float[Tensor, "... B n n"], h: Float[Tensor, "... B n d"]
+    ) -> Float[Tensor, "... B n d"]:
+        return (weights * self.closed) @ h
+
+    def moments(self, h: Float[Tensor, "B n d"]) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"], Float[Tensor, ""]]:
+        real = self._real.unsqueeze(-1)
+        count = self._real.sum()
+        mean = (h * real).sum((0, 1)) / count
+        variance = ((h - mean).square() * real).sum((0, 1)) / count
+        return mean, variance, count
+
+    def per_node(self, v: Tensor) -> Tensor:
+        return v[..., self.mask]
+
+    @property
+    def ones(self) -> Float[Tensor, "B n n"]:
+        return self.closed
+
+    @cached_property
+    def loops(self) -> Float[Tensor, "n n"]:
+        return torch.eye(self.mask.shape[-1], dtype=self.x.dtype, device=self.x.device)
+
+    @cached_property
+    def uniform(self) -> Float[Tensor, "B n"]:
+        return self._real / self._real.sum(-1, keepdim=True)
+
+    @cached_property
+    def degrees(self) -> Float[Tensor, "B n"]:
+        return self.closed.sum(-1)
+
+    @cached_property
+    def _real(self) -> Float[Tensor, "B n"]:
+        return self.mask.to(self.x.dtype)
+
+    @cached_property
+    def _apart(self) -> Bool[Tensor, "B n n"]:
+        return self.closed == 0
+
+
+class TensorSet:
+    """A :class:`GraphSet` with its node inputs as tensors on one device, from which batches are made by index arithmetic.
+
+    >>> from sargnn.data.graphs import pack
+    >>> graphs = pack([(2, [(0, 1), (1, 0)]), (1, [])], y=[0, 1], classes=["edge", "dot"])
+    >>> TensorSet(graphs, np.ones((3, 1), np.float32)).padded(np.array([1, 0])).mask.tolist()
+    [[True, False], [True, True]]
+    """
+
+    def __init__(
+        self,
+        graphs: GraphSet,
+        x: np.ndarray,
+        *,
+        device: torch.device | str = "cpu",
+        layout: Literal["auto", "packed", "padded"] = "auto",
+   
+    ) -> None:
+        self.device = torch.device(device)
+        self.classes = len(graphs.classes)
+        self.layout = layout
+        self.sizes = graphs.sizes
+        self.x = torch.from_numpy(np.ascontiguousarray(x)).to(self.device)
+        between = graphs.edges[0] != graphs.edges[1]
+        counts = np.bincount(graphs.edge_graph[between], minlength=len(graphs))
+        self.edges = torch.from_numpy(graphs.edges[:, between].astype(np.int64)).to(self.device)
+        self.edge_ptr = torch.from_numpy(np.concatenate([[0], np.cumsum(counts)])).to(self.device)
+        self.node_ptr = torch.from_numpy(np.array(graphs.node_ptr)).to(self.device)
+        self.y = None if graphs.y is None else torch.from_numpy(np.array(graphs.y)).to(self.device)
+        self.truth = None
+        if graphs.true_saliency is not None:
+            self.truth = torch.from_numpy(_distribution(graphs)).to(self.device, self.x.dtype)
+
+    def __len__(self) -> int:
+        return len(self.node_ptr) - 1
+
+    def batch(self, index: np.ndarray) -> Batch:
+        """The graphs at ``index`` in the layout that was asked for or, by default, that suits their sizes."""
+        layout = choose_layout(self.sizes[index]) if self.layout == "auto" else self.layout
+        return self.padded(index) if layout == "padded" else self.packed(index)
+
+    def packed(self, index: np.ndarray | Tensor) -> PackedBatch:
+        index = torch.as_tensor(index, device=self.device)
+        nodes, graph = _ranges(self.node_ptr, index)
+        edges, edge_graph = _ranges(self.edge_ptr, index)
+        sizes = self.node_ptr[index + 1] - self.node_ptr[index]
+        starts = sizes.cumsum(0) - sizes
+        between = self.edges[:, edges] + starts[edge_graph]
+        loops = torch.arange(len(nodes), device=self.device)
+        source, target = torch.cat([between, loops.expand(2, -1)], dim=1)
+        y, truth = self._known(index, nodes)
+        return PackedBatch(self.x[nodes], source, target, graph, len(index), y, truth)
+
+    def padded(self, index: np.ndarray | Tensor, size: int | None = None) -> PaddedBatch:
+        """The graphs at ``index``, each in ``size`` rows (default: as many as the largest of them has nodes)."""
+        index = torch.as_tensor(index, device=self.device)
+        nodes, graph = _ranges(self.node_ptr, index)
+        edges, edge_graph = _ranges(self.edge_ptr, index)
+        sizes = self.node_ptr[index + 1] - self.node_ptr[index]
+        size = int(sizes.max()) if size is None else size
+        rows = torch.arange(size, device=self.device)
+        mask = rows < sizes.unsqueeze(1)
+        source, target = self.edges[:, edges]
+        closed = self.x.new_zeros(len(index), size, size)
+        closed[edge_graph, target, source] = 1
+        closed[:, rows, rows] = 1
+        x = self.x.new_zeros(len(index), size, self.x.shape[1])
+        x[mask] = self.x[nodes]
+        y, truth = self._known(index, nodes)
+        if truth is not None:
+            truth = self.x.new_zeros(mask.shape).masked_scatter(mask, truth)
+        return PaddedBatch(x, closed, mask, y, truth)
+
+    def _known(self, index: Tensor, nodes: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        return (
+            None if self.y is None else self.y[index],
+            None if self.truth is None else self.truth[nodes],
+        )
+
+
+def choose_layout(sizes: np.ndarray) -> Literal["packed", "padded"]:
+    """Padded where padding wastes little: small graphs of similar sizes.
+
+    >>> choose_layout(np.array([4, 25])), choose_layout(np.array([30, 30, 620]))
+    ('padded', 'packed')
+    """
+    largest, mean = int(sizes.max()), float(sizes.mean())
+    return "padded" if largest <= 128 and largest <= 2.5 * mean + 8 else "packed"
+
+
+def _ranges(pointers: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows of the graphs at ``index``, one after the other, and the place in ``index`` that each belongs to."""
+    lengths = pointers[index + 1] - pointers[index]
+    owner = torch.repeat_interleave(torch.arange(len(index), device=index.device), lengths)
+    shifts = pointers[index] - (lengths.cumsum(0) - lengths)
+    return shifts[owner] + torch.arange(len(owner), device=index.device), owner
+
+
+def _segment_softmax(scores: Tensor, segment: Tensor, segments: int) -> Tensor:
+    """Softmax over the entries of equal ``segment``, along the last axis."""
+    shape = (*scores.shape[:-1], segments)
+    where = segment.expand_as(scores)
+    highest = scores.new_full(shape, float("-inf")).scatter_reduce(-1, where, scores.detach(), "amax")
+    exponent = (scores - highest.index_select(-1, segment)).exp()
+    total = scores.new_zeros(shape).index_add(-1, segment, exponent)
+    return exponent / total.index_select(-1, segment)
+
+
+def _distribution(graphs: GraphSet) -> np.ndarray:
+    """True saliency divided by its sum over each graph; zeros where a graph has none."""
+    assert graphs.true_saliency is not None
+    total = np.bincount(graphs.node_graph, weights=graphs.true_saliency, minlength=len(graphs))
+    return graphs.true_saliency / np.maximum(total, 1e-12)[graphs.node_graph]

@@ -1,0 +1,254 @@
+"""GraphSet: all graphs of a data set in a few packed arrays with pointers.
+
+Node ``v`` of graph ``g`` is row ``node_ptr[g] + v`` of every node array; the edges of graph ``g`` are the columns
+``edge_ptr[g]:edge_ptr[g + 1]`` of ``edges``. Edges hold node positions *within their graph*, so that any choice of graphs
+is index arithmetic and never a loop over Python objects. The arrays may be memory-mapped (see :meth:`GraphSet.open`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sargnn.errors import InputError
+from sargnn.files import write_folder
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+__all__ = ["PARTS", "GraphSet", "pack", "ranges"]
+
+PARTS = ("train", "validation", "test", "test-large")
+"""What a code of ``GraphSet.part`` means: the official division of a data set that has one."""
+
+FORMAT = "sargnn.graphset/1"
+NODE_ARRAYS = ("node_labels", "node_attributes", "true_saliency")
+EDGE_ARRAYS = ("edge_labels", "edge_attributes")
+GRAPH_ARRAYS = ("y", "part")
+
+
+@dataclass(frozen=True, eq=False)
+class GraphSet:
+    """Labelled graphs, packed.
+
+    >>> graphs = pack([(3, [(0, 1), (1, 0), (1, 2), (2, 1)])], y=[0], classes=["path"])
+    >>> len(graphs), graphs.num_nodes, graphs.num_edges
+    (1, 3, 4)
+    """
+
+    name: str
+    node_ptr: np.ndarray
+    """int64 [G + 1]: where each graph's nodes start."""
+    edge_ptr: np.ndarray
+    """int64 [G + 1]: where each graph's edges start."""
+    edges: np.ndarray
+    """int32 [2, E]: (source, target) of every directed edge, positions within the graph, sorted by target then source within
+    each graph, each pair once. An undirected edge is two columns."""
+    y: np.ndarray | None = None
+    """int64 [G]: class index."""
+    classes: tuple[str, ...] = ()
+    """Class names, in the order of the class index."""
+    node_labels: np.ndarray | None = None
+    """int64 [N]: category index."""
+    node_label_names: tuple[str, ...] = ()
+    node_attributes: np.ndarray | None = None
+    """float32 [N, A]."""
+    edge_labels: np.ndarray | None = None
+    """int64 [E]: category index."""
+    edge_label_names: tuple[str, ...] = ()
+    edge_attributes: np.ndarray | None = None
+    """float32 [E, A']."""
+    true_saliency: np.ndarray | None = None
+    """float32 [N]: how much each node truly matters, not normalised; known for synthetic sets only, never an input."""
+    part: np.ndarray | None = None
+    """int8 [G]: code into ``PARTS`` of the official division, where there is one."""
+    notes: tuple[str, ...] = ()
+    """What reading the set changed or found worth saying."""
+
+    def __len__(self) -> int:
+        return len(self.node_ptr) - 1
+
+    @property
+    def num_nodes(self) -> int:
+        return int(self.node_ptr[-1])
+
+    @property
+    def num_edges(self) -> int:
+        """Directed edges: an undirected edge counts twice."""
+        return int(self.edge_ptr[-1])
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """int64 [G]: nodes of each graph."""
+        return np.diff(self.node_ptr)
+
+    @cached_property
+    def node_graph(self) -> np.ndarray:
+        """int64 [N]: the graph of each node."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    @cached_property
+    def edge_graph(self) -> np.ndarray:
+        """int64 [E]: the graph of each edge."""
+        return np.repeat(np.arange(len(self)), np.diff(self.edge_ptr))
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        """int64 [N]: edges that arrive at each node, self-loops left out."""
+        source, target = self.edges
+        arriving = (target + self.node_ptr[self.edge_graph])[source != target]
+        return np.bincount(arriving, minlength=self.num_nodes)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Sixteen hex digits that name the content: equal graphs read from any form have equal fingerprints."""
+        digest = hashlib.sha256()
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in ("name", "notes") or value is None:
+                continue
+            content = value.tobytes() if isinstance(value, np.ndarray) else json.dumps(value).encode()
+            digest.update(field.name.encode() + b"\0" + content)
+        return digest.hexdigest()[:16]
+
+    def subset(self, index: Sequence[int] | np.ndarray) -> GraphSet:
+        """The graphs at ``index``, in that order.
+
+        >>> graphs = pack([(1, []), (2, [(0, 1), (1, 0)])], y=[0, 1], classes=["dot", "edge"])
+        >>> graphs.subset([1]).num_edges
+        2
+        """
+        index = np.asarray(index)
+        if index.dtype == bool:
+            index = np.flatnonzero(index)
+        nodes = ranges(self.node_ptr, index)
+        edges = ranges(self.edge_ptr, index)
+        picked: dict[str, Any] = {}
+        for names, rows in ((NODE_ARRAYS, nodes), (EDGE_ARRAYS, edges), (GRAPH_ARRAYS, index)):
+            for name in names:
+                value = getattr(self, name)
+                picked[name] = None if value is None else value[rows]
+        return replace(
+            self,
+            node_ptr=_pointers(np.diff(self.node_ptr)[index]),
+            edge_ptr=_pointers(np.diff(self.edge_ptr)[index]),
+            edges=self.edges[:, edges],
+            **picked,
+        )
+
+    def __getitem__(self, graph: int) -> GraphSet:
+        if not -len(self) <= graph < len(self):
+            raise InputError(f"got graph {graph}, expected 0..{len(self) - 1}, in {self.name}")
+        return self.subset([graph % len(self)])
+
+    def __iter__(self) -> Iterator[GraphSet]:
+        return (self[g] for g in range(len(self)))
+
+    def to_pyg(self) -> list[Data]:
+        """One PyTorch Geometric ``Data`` a graph, with what is known: ``edge_index``, ``y``, ``node_label``, ``node_attr``,
+        ``edge_label``, ``edge_attr``, ``true_saliency``."""
+        import torch
+        from torch_geometric.data import Data
+
+        names = {
+            "node_labels": "node_label", "node_attributes": "node_attr", "true_saliency": "true_saliency",
+            "edge_labels": "edge_label", "edge_attributes": "edge_attr",
+        }  # fmt: skip
+        out = []
+        for g in range(len(self)):
+            nodes = slice(self.node_ptr[g], self.node_ptr[g + 1])
+            edges = slice(self.edge_ptr[g], self.edge_ptr[g + 1])
+            data = Data(edge_index=torch.from_numpy(self.edges[:, edges].astype(np.int64)))
+            data.num_nodes = int(self.sizes[g])
+            if self.y is not None:
+                data.y = torch.tensor([int(self.y[g])])
+            for ours, theirs in names.items():
+                value = getattr(self, ours)
+                if value is not None:
+                    rows = edges if ours in EDGE_ARRAYS else nodes
+                    data[theirs] = torch.from_numpy(np.array(value[rows]))
+            out.append(data)
+        return out
+
+    def save(self, folder: Path | str) -> None:
+        """Write the set to a folder of ``.npy`` files that :meth:`open` maps into memory without reading them."""
+        arrays = {f.name: getattr(self, f.name) for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)}
+        words = {f.name: getattr(self, f.name) for f in fields(self) if isinstance(getattr(self, f.name), str | tuple)}
+        header = {"format": FORMAT, "arrays": sorted(arrays), **words}
+        with write_folder(Path(folder)) as temporary:
+            for name, array in arrays.items():
+                np.save(temporary / f"{name}.npy", array, allow_pickle=False)
+            (temporary / "graphset.json").write_text(json.dumps(header, indent=1))
+
+    @classmethod
+    def open(cls, folder: Path | str) -> GraphSet:
+        """Map a folder written by :meth:`save`; arrays are read from disk as they are touched."""
+        folder = Path(folder)
+        path = folder / "graphset.json"
+        try:
+            header = json.loads(path.read_text())
+            if header.pop("format") != FORMAT:
+                raise InputError(f"{path}: got another format, expected {FORMAT}")
+            arrays = {n: np.load(folder / f"{n}.npy", mmap_mode="r") for n in header.pop("arrays")}
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{folder}: not a readable graph set ({error})") from error
+        words = {k: tuple(v) if isinstance(v, list) else v for k, v in header.items()}
+        return cls(**words, **arrays)
+
+
+def ranges(pointers: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """The rows ``pointers[g]:pointers[g + 1]`` of every ``g`` in ``index``, one after the other.
+
+    >>> ranges(np.array([0, 2, 5]), np.array([1, 0])).tolist()
+    [2, 3, 4, 0, 1]
+    """
+    lengths = pointers[index + 1] - pointers[index]
+    shifts = pointers[index] - (np.cumsum(lengths) - lengths)
+    return np.repeat(shifts, lengths) + np.arange(lengths.sum())
+
+
+def pack(
+    graphs: Sequence[tuple[int, Sequence[tuple[int, int]]]], *, name: str = "graphs", **arrays: Any
+) -> GraphSet:
+    """A set from ``(number of nodes, edge list)`` pairs; any other field of :class:`GraphSet` by name.
+
+    Edges may come in any order and more than once; per-edge arrays are not taken here.
+
+    >>> pack([(2, [(1, 0), (0, 1), (0, 1)])]).edges.tolist()
+    [[1, 0], [0, 1]]
+    """
+    node_ptr = _pointers([n for n, _ in graphs])
+    lists = [np.asarray(e, dtype=np.int64).reshape(-1, 2) for _, e in graphs]
+    graph = np.repeat(np.arange(len(graphs)), [len(e) for e in lists])
+    source, target = np.concatenate([*lists, np.empty((0, 2), np.int64)]).T
+    order, counts = sort_edges(graph, source, target, len(graphs))
+    for key, kind in (("y", np.int64), ("node_labels", np.int64), ("node_attributes", np.float32), ("true_saliency", np.float32)):
+        if arrays.get(key) is not None:
+            arrays[key] = np.asarray(arrays[key], dtype=kind)
+    if "classes" in arrays:
+        arrays["classes"] = tuple(arrays["classes"])
+    edges = np.stack([source, target])[:, order].astype(np.int32)
+    return GraphSet(name=name, node_ptr=node_ptr, edge_ptr=_pointers(counts), edges=edges, **arrays)
+
+
+def sort_edges(graph: np.ndarray, source: np.ndarray, target: np.ndarray, graphs: int) -> tuple[np.ndarray, np.ndarray]:
+    """The order that sorts edges by graph, target, source and keeps the first of equal ones; edges left in each graph."""
+    order = np.lexsort((source, target, graph))
+    key = np.stack([graph[order], target[order], source[order]])
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = (key[:, 1:] != key[:, :-1]).any(axis=0)
+    order = order[first]
+    return order, np.bincount(graph[order], minlength=graphs)
+
+
+def _pointers(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)

@@ -1,0 +1,84 @@
+"""Writing that never leaves half a file: to a temporary name beside the target, flushed to disk, then renamed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sargnn.errors import InputError
+
+__all__ = ["write_file", "write_folder"]
+
+
+def write_file(path: Path, content: bytes | str) -> None:
+    """Replace ``path`` by ``content`` at once: a reader sees the old file or the new one, whatever dies.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_file(Path(folder) / "a.txt", "hello")
+    ...     (Path(folder) / "a.txt").read_text()
+    'hello'
+    """
+    data = content.encode() if isinstance(content, str) else content
+    temporary: str | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException as error:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise InputError(_cannot_write(path, error)) from error
+        raise
+
+
+@contextmanager
+def write_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder that becomes ``path`` when the block ends well and vanishes when it does not.
+
+    A folder already at ``path`` is replaced, and comes back if the replacement fails.
+    """
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+        os.chmod(temporary, 0o777 & ~_umask())
+        yield temporary
+        old = temporary.with_name(temporary.name + ".old")
+        if path.exists():
+            os.replace(path, old)
+        try:
+            os.replace(temporary, path)
+        except BaseException:
+            if old.exists():
+                os.replace(old, path)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    except BaseException as error:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise InputError(_cannot_write(path, error)) from error
+        raise
+
+
+def _cannot_write(path: Path, error: OSError) -> str:
+    hint = "; free some space and run again, what was saved before is intact" if error.errno == errno.ENOSPC else ""
+    return f"{path}: cannot write ({error.strerror or error}){hint}"
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

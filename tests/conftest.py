@@ -1,0 +1,20 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """The folder that holds ``NAME.zip`` of the known data sets."""
+    folder = Path(os.environ.get("SARGNN_MIRROR") or Path(__file__).parents[2] / "shared" / "data")
+    if not (folder / "MUTAG.zip").exists():
+        pytest.skip(f"the data mirror is not at {folder}; set SARGNN_MIRROR to a folder with NAME.zip")
+    return folder.resolve()
