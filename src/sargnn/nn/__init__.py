@@ -1,0 +1,22 @@
+"""The model: memory, saliency, fusion and backbones as layers for PyTorch Geometric, and SARGNN, the loop over them."""
+
+from sargnn.nn.backbones import GATLayer, GCNLayer, GINLayer, SAGELayer
+from sargnn.nn.fusion import Fusion
+from sargnn.nn.memory import GraphNeuralMemory, InitialMemory
+from sargnn.nn.model import SARGNN, VARIANTS, Encoding, ModelConfig
+from sargnn.nn.saliency import NodeSaliency
+
+__all__ = [
+    "SARGNN",
+    "VARIANTS",
+    "Encoding",
+    "Fusion",
+    "GATLayer",
+    "GCNLayer",
+    "GINLayer",
+    "GraphNeuralMemory",
+    "InitialMemory",
+    "ModelConfig",
+    "NodeSaliency",
+    "SAGELayer",
+]

@@ -1,0 +1,189 @@
+"""SARGNN: memory reads the nodes, saliency compares them, the backbone sums with fused weights, layer after layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from sargnn.data.batch import Batch, PackedBatch
+from sargnn.errors import InputError
+from sargnn.nn.backbones import BACKBONES
+from sargnn.nn.fusion import Fusion
+from sargnn.nn.memory import GraphNeuralMemory, InitialMemory, perceptron
+from sargnn.nn.norm import make_norm
+from sargnn.nn.published import PublishedMemory, SharedBlock
+from sargnn.nn.saliency import NodeSaliency, UniformSaliency
+
+__all__ = ["VARIANTS", "Encoding", "ModelConfig", "SARGNN"]
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """What a model is. The defaults are the paper's equations."""
+
+    backbone: Literal["gcn", "gin", "sage", "gat"] = "gcn"
+    """Which layer sums the neighbourhoods."""
+    layers: int = 3
+    """L, feature-refining layers of the backbone."""
+    hidden: int = 64
+    """d_H, features of a node after each layer."""
+    memory: int | None = None
+    """d_M, features of the graph's memory; none: the same as hidden."""
+    attention: int | None = None
+    """d and d_s, features of queries and keys; none: the same as hidden."""
+    saliency: Literal["learned", "uniform", "random", "redrawn", "none"] = "learned"
+    """learned (eq. saliency); uniform, random or redrawn: ablations; none: the backbone is not regularised."""
+    readout: Literal["memory", "sum"] = "memory"
+    """What is classified: the last memory, or the sum of the last node features."""
+    fusion: Literal["weighted", "scaling"] = "weighted"
+    """How saliency enters the weights: weighted sum (eq. regular1) or scaling (eq. regular2)."""
+    beta: float = 1.0
+    """β of the weighted sum."""
+    gamma: float = 1.0
+    """γ of the scaling."""
+    normalize: Literal["softmax", "none", "as-published"] = "softmax"
+    """softmax over each closed neighbourhood (the equations), none, or the arithmetic of the authors' code."""
+    iterations: int = 1
+    """k, memory reads in one layer."""
+    memory_block: Literal["equation", "as-published"] = "equation"
+    """The memory of the equations, or the shared Transformer block of the authors' code."""
+    memory_heads: int = 1
+    """Attention heads of the memory."""
+    heads: int = 1
+    """Attention heads of GAT."""
+    norm: Literal["none", "batch", "layer"] = "none"
+    """Normalisation after each layer of the backbone."""
+    input_norm: bool = False
+    """Batch normalisation of the node inputs."""
+    bias: bool = False
+    """A bias in the backbone's linear maps, which the equations do not have."""
+    dropout: float = 0.0
+    """Dropout after each layer of the backbone and inside the classifier."""
+
+    def __post_init__(self) -> None:
+        for name in ("layers", "hidden", "iterations", "memory_heads", "heads", "memory", "attention"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"model.{name}: got {value}, expected at least 1")
+        if self.gamma <= 0:
+            raise InputError(f"model.gamma: got {self.gamma}, expected more than 0")
+        if not 0 <= self.dropout < 1:
+            raise InputError(f"model.dropout: got {self.dropout}, expected 0 up to (not including) 1")
+        if self.backbone == "gat" and self.hidden % self.heads:
+            raise InputError(f"model.heads: got {self.heads}, expected a divisor of model.hidden = {self.hidden}")
+        if self.memory_block == "equation" and (self.attention or self.hidden) % self.memory_heads:
+            width = self.attention or self.hidden
+            raise InputError(f"model.memory_heads: got {self.memory_heads}, expected a divisor of model.attention = {width}")
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "base": {"saliency": "none", "readout": "sum"},
+    "gnm-gnn": {"saliency": "none", "readout": "memory"},
+    "sar-pooling-w": {"saliency": "learned", "readout": "sum", "fusion": "weighted"},
+    "sar-pooling-s": {"saliency": "learned", "readout": "sum", "fusion": "scaling"},
+    "sar-gnn-w": {"saliency": "learned", "readout": "memory", "fusion": "weighted"},
+    "sar-gnn-s": {"saliency": "learned", "readout": "memory", "fusion": "scaling"},
+}
+"""The six variants of the paper's Table 1 as values of the config."""
+
+
+class Encoding(NamedTuple):
+    """What a model makes of a batch."""
+
+    graph: Float[Tensor, "B d"]
+    """The vector that is classified."""
+    nodes: Float[Tensor, "*nodes d"]
+    """Node features of the last layer."""
+    saliency: tuple[Tensor, ...]
+    """s⁰ ... s^{L-1}: one node tensor per layer, each a distribution over the nodes of each graph; empty without saliency."""
+
+
+class SARGNN(nn.Module):
+    """The Saliency-Aware Regularized Graph Neural Network and, by its config, its variants and base models.
+
+    For layer l = 1..L: ``M = F_M(H, M)`` (eq. fm), ``s = F_S(M, H)`` (eq. compat), ``H = F_B(H, s)`` (eq. backbone). One more memory
+    read gives the graph's vector M^{L+1}; a perceptron gives the logits.
+
+    ``forward(x, edge_index, batch)`` has PyTorch Geometric's signature and returns logits alone.
+
+    >>> model = SARGNN(ModelConfig(layers=2, hidden=16), inputs=4, classes=3)
+    >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
+    torch.Size([2, 3])
+    """
+
+    def __init__(self, config: ModelConfig, inputs: int, classes: int) -> None:
+        super().__init__()
+        self.config = config
+        c = config
+        memory, attention = c.memory or c.hidden, c.attention or c.hidden
+        widths = [inputs] + [c.hidden] * c.layers
+        self.fusion = Fusion(c.fusion, c.beta, c.gamma, c.normalize)
+        self.input_norm = make_norm("batch" if c.input_norm else "none", inputs)
+        self.backbone = nn.ModuleList(
+            BACKBONES[c.backbone](width, c.hidden, heads=c.heads, bias=c.bias) for width in widths[:-1]
+        )
+        self.norms = nn.ModuleList(make_norm(c.norm, c.hidden) for _ in range(c.layers))
+        self.saliency_layers = _saliency_layers(c, widths[:-1], memory, attention)
+        reads = _memory_reads(c)
+        self.initial_memory = InitialMemory(memory) if reads else None
+        self.memory_layers = _memory_layers(c, widths[:reads], memory, attention)
+        out = memory if c.readout == "memory" else c.hidden
+        self.head = perceptron(out, out, classes, c.dropout)
+
+    def encode(self, batch: Batch) -> Encoding:
+        """Graph vectors, node features and the saliency of every layer."""
+        h = self.input_norm(batch.x, batch)
+        memory = self.initial_memory(batch) if self.initial_memory is not None else None
+        saliency: list[Tensor] = []
+        for l, layer in enumerate(self.backbone):
+            if l < len(self.memory_layers):
+                memory = self.memory_layers[l](h, memory, batch)  # M^l = F_M(H^{l-1}, M^{l-1})
+            s = None
+            if self.saliency_layers:
+                s = self.saliency_layers[l](memory, h, batch)  # s^{l-1} = F_S(M^l, H^{l-1})
+                saliency.append(s)
+            h = layer(h, batch, s, self.fusion)  # H^l = F_B(H^{l-1}, s^{l-1})
+            h = F.dropout(self.norms[l](h, batch), self.config.dropout, self.training)
+        if self.config.readout == "sum":
+            return Encoding(batch.sum(h), h, tuple(saliency))
+        return Encoding(self.memory_layers[-1](h, memory, batch), h, tuple(saliency))  # M^{L+1}
+
+    def forward(
+        self, x: Float[Tensor, "N F"], edge_index: Int[Tensor, "2 E"], batch: Int[Tensor, " N"] | None = None
+    ) -> Float[Tensor, "B classes"]:
+        return self.head(self.encode(PackedBatch.from_edges(x, edge_index, batch)).graph)
+
+    def blocks(self) -> list[list[nn.Parameter]]:
+        """The two blocks of alternating training: the backbone, and the memory with saliency and classifier."""
+        backbone = [*self.backbone.parameters(), *self.norms.parameters(), *self.input_norm.parameters()]
+        held = {id(p) for p in backbone}
+        return [backbone, [p for p in self.parameters() if id(p) not in held]]
+
+
+def _memory_reads(c: ModelConfig) -> int:
+    """Layers of memory: L for learned saliency, one more to classify by it, all L+1 if only that; none for the base model."""
+    if c.readout == "memory":
+        return c.layers + 1
+    return 0 if c.saliency in ("none", "uniform") else c.layers
+
+
+def _memory_layers(c: ModelConfig, widths: list[int], memory: int, attention: int) -> nn.ModuleList:
+    if c.memory_block == "as-published":
+        shared = SharedBlock(memory, attention, c.memory_heads)
+        return nn.ModuleList(PublishedMemory(width, attention, c.iterations, shared) for width in widths)
+    return nn.ModuleList(
+        GraphNeuralMemory(width, memory, attention, c.iterations, c.memory_heads) for width in widths
+    )
+
+
+def _saliency_layers(c: ModelConfig, widths: list[int], memory: int, attention: int) -> nn.ModuleList:
+    if c.saliency == "none":
+        return nn.ModuleList()
+    if c.saliency == "uniform":
+        return nn.ModuleList(UniformSaliency() for _ in widths)
+    return nn.ModuleList(NodeSaliency(width, memory, attention, c.saliency) for width in widths)

@@ -1,0 +1,58 @@
+"""Normalising node features in either layout. Off by default: the paper's equations have none."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from sargnn.data.batch import Batch
+
+__all__ = ["BatchNorm", "LayerNorm", "make_norm"]
+
+
+class BatchNorm(nn.Module):
+    """Batch normalisation over the real nodes of a batch; padding never enters the statistics.
+
+    Equal to ``torch.nn.BatchNorm1d`` over the concatenated nodes, running statistics included.
+    """
+
+    running_mean: Tensor
+    running_variance: Tensor
+
+    def __init__(self, width: int, momentum: float = 0.1, epsilon: float = 1e-5) -> None:
+        super().__init__()
+        self.momentum = momentum
+        self.epsilon = epsilon
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+        self.register_buffer("running_mean", torch.zeros(width))
+        self.register_buffer("running_variance", torch.ones(width))
+
+    def forward(self, h: Float[Tensor, "*nodes d"], batch: Batch) -> Float[Tensor, "*nodes d"]:
+        mean, variance = self.running_mean, self.running_variance
+        if self.training:
+            mean, variance, count = batch.moments(h)
+            unbiased = variance.detach() * (count / (count - 1).clamp(min=1))
+            self.running_mean.lerp_(mean.detach(), self.momentum)
+            self.running_variance.lerp_(unbiased, self.momentum)
+        return (h - mean) * (variance + self.epsilon).rsqrt() * self.weight + self.bias
+
+
+class LayerNorm(nn.LayerNorm):
+    """Layer normalisation of each node's features."""
+
+    def forward(self, h: Float[Tensor, "*nodes d"], batch: Batch) -> Float[Tensor, "*nodes d"]:  # type: ignore[override]
+        return super().forward(h)
+
+
+class NoNorm(nn.Module):
+    """The features as they are."""
+
+    def forward(self, h: Float[Tensor, "*nodes d"], batch: Batch) -> Float[Tensor, "*nodes d"]:
+        return h
+
+
+def make_norm(kind: str, width: int) -> nn.Module:
+    """The norm of that name: none, batch or layer."""
+    return {"none": lambda _: NoNorm(), "batch": BatchNorm, "layer": LayerNorm}[kind](width)

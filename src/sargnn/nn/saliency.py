@@ -1,0 +1,64 @@
+"""Node saliency F_S (eq. saliency): how much each node resembles the graph's own vector."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from sargnn.data.batch import Batch
+
+__all__ = ["NodeSaliency", "Projections", "UniformSaliency"]
+
+Projections = Literal["learned", "random", "redrawn"]
+
+
+class NodeSaliency(nn.Module):
+    r"""A distribution over the nodes of each graph.
+
+    .. math::
+        q_s = M^l W^q_s, \quad K_s = H^{l-1} W^K_s, \qquad s^{l-1} = \mathrm{softmax}(q_s K_s^\top / \sqrt{d_s})
+
+    Args:
+        width: d_H, features of a node.
+        memory: d_M, features of the memory.
+        attention: d_s, features of the common space.
+        projections: ``learned`` (the paper). Two ablations: ``random`` projections drawn once and never trained, and ``redrawn``
+            ones drawn anew at every call, as the authors' released code does: then no two calls agree.
+
+    Shapes: memory ``[B, d_M]``, node features ``[*nodes, d_H]``; gives saliency ``[*nodes]``, which sums to 1 over each graph.
+
+    >>> from sargnn.data.batch import PackedBatch
+    >>> batch = PackedBatch.from_edges(torch.randn(5, 3), torch.tensor([[0, 1], [1, 0]]))
+    >>> round(NodeSaliency(3, 8, 8)(torch.randn(1, 8), batch.x, batch).sum().item(), 4)
+    1.0
+    """
+
+    def __init__(self, width: int, memory: int, attention: int, projections: Projections = "learned") -> None:
+        super().__init__()
+        self.projections = projections
+        self.query = nn.Linear(memory, attention, bias=False)
+        self.key = nn.Linear(width, attention, bias=False)
+        if projections != "learned":
+            self.requires_grad_(False)
+
+    def forward(
+        self, memory: Float[Tensor, "B d_M"], h: Float[Tensor, "*nodes d_H"], batch: Batch
+    ) -> Float[Tensor, "*nodes"]:
+        if self.projections == "redrawn":
+            self.query.reset_parameters()
+            self.key.reset_parameters()
+        probe = self.query(memory) @ self.key.weight  # q_s K_sᵀ = (q_s W^K_sᵀ) Hᵀ: K_s is never formed
+        return batch.softmax_nodes(batch.compare(probe, h) / sqrt(self.query.out_features))
+
+
+class UniformSaliency(nn.Module):
+    """Every node alike, s = 1/N: the ablation that takes the saliency away and leaves the fusion."""
+
+    def forward(
+        self, memory: Float[Tensor, "B d_M"], h: Float[Tensor, "*nodes d_H"], batch: Batch
+    ) -> Float[Tensor, "*nodes"]:
+        return batch.uniform
