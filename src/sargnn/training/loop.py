@@ -1,0 +1,281 @@
+"""Fit one model: for epoch, for batch, evaluate, stop.
+
+Everything random in an epoch is drawn from the seed and the epoch's number, and the learning rate is a function of the history, so the
+state after an epoch is the whole state: resuming from it gives the same bits as never having stopped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import cos, isfinite, pi
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from sargnn.data.batch import Batch, TensorSet
+from sargnn.data.splits import Fold
+from sargnn.errors import InputError
+
+__all__ = ["Diverged", "TrainingConfig", "TrainingState", "fit", "predict_logits"]
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How a model is fitted."""
+
+    epochs: int = 200
+    """Passes over the training graphs at most."""
+    batch_size: int = 64
+    """Graphs in one step."""
+    learning_rate: float = 1e-3
+    """Of Adam."""
+    weight_decay: float = 0.0
+    """L2 penalty of Adam."""
+    schedule: Literal["constant", "step", "cosine", "plateau"] = "constant"
+    """How the learning rate falls: never; by half every `schedule_epochs`; along a cosine to zero; by half when the monitored value
+    has not improved for `schedule_epochs`."""
+    schedule_epochs: int = 50
+    """The period of the schedules step and plateau."""
+    patience: int = 50
+    """Epochs without improvement before training stops; 0: never."""
+    monitor: Literal["loss", "accuracy"] = "loss"
+    """The validation score whose best epoch is kept."""
+    policy: Literal["joint", "alternating"] = "joint"
+    """Train all parameters at once, or the backbone and the memory in turns with the other frozen."""
+    alternate_epochs: int = 1
+    """Length of a turn of the alternating policy."""
+    class_weights: Literal["none", "balanced"] = "none"
+    """balanced: a class counts in inverse proportion to its training graphs."""
+    saliency_weight: float = 0.0
+    """Weight of the KL divergence from the true saliency to the model's (supervised saliency)."""
+    saliency_layers: tuple[int, ...] = ()
+    """Layers whose saliency is supervised, counted from 0; empty: all."""
+    layout: Literal["auto", "packed", "padded"] = "auto"
+    """How batches are laid out; auto: by the sizes of the graphs."""
+    seed: int = 0
+    """Of the weights, the order of graphs and dropout."""
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "schedule_epochs", "alternate_epochs"):
+            if getattr(self, name) < 1:
+                raise InputError(f"training.{name}: got {getattr(self, name)}, expected at least 1")
+        for name in ("weight_decay", "saliency_weight", "patience", "seed"):
+            if getattr(self, name) < 0:
+                raise InputError(f"training.{name}: got {getattr(self, name)}, expected 0 or more")
+        if not 0 < self.learning_rate < float("inf"):
+            raise InputError(f"training.learning_rate: got {self.learning_rate}, expected more than 0")
+
+
+class Diverged(RuntimeError):
+    """The loss is no longer a finite number; the state holds the last good weights."""
+
+
+@dataclass
+class TrainingState:
+    """All there is to know between two epochs."""
+
+    model: nn.Module
+    optimizer: torch.optim.Adam
+    best_weights: dict[str, Tensor]
+    best_epoch: int = 0
+    """0: no epoch has been evaluated yet."""
+    history: list[Row] = field(default_factory=list)
+    """One row an epoch: epoch, train_loss, validation_loss, validation_accuracy, learning_rate, seconds."""
+
+    @classmethod
+    def start(cls, model: nn.Module, config: TrainingConfig) -> TrainingState:
+        optimizer = torch.optim.Adam(
+            model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
+        )
+        return cls(model, optimizer, snapshot(model))
+
+
+def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfig) -> Iterator[Row]:
+    """Train ``state.model`` until the epochs or the patience run out; yields one row an epoch, with ``state`` complete behind it.
+
+    When the iterator ends, the model has its best weights.
+
+    >>> rows = list(fit(state, data, fold, TrainingConfig(epochs=3)))  # doctest: +SKIP
+    >>> [row["epoch"] for row in rows]  # doctest: +SKIP
+    [1, 2, 3]
+    """
+    weights = _class_weights(data, fold, config)
+    blocks = _blocks(state.model, config)
+    while not finished(state, config):
+        start = time.perf_counter()
+        epoch = len(state.history) + 1
+        _freeze_all_but((epoch - 1) // config.alternate_epochs % len(blocks), blocks)
+        rate = _learning_rate(epoch, state, config)
+        train_loss = _train_epoch(state, data, fold.train, config, weights, epoch, rate)
+        # A set too small for a validation part is watched on its training graphs.
+        watched = fold.validation if len(fold.validation) else fold.train
+        loss, accuracy = _score(state.model, data, watched)
+        if not isfinite(loss):
+            raise Diverged(f"validation loss is {loss} after epoch {epoch}; {_HINT}")
+        row = {
+            "epoch": epoch, "train_loss": train_loss, "validation_loss": loss, "validation_accuracy": accuracy,
+            "learning_rate": rate, "seconds": time.perf_counter() - start,
+        }  # fmt: skip
+        state.history.append(row)
+        if _improved(row, state, config):
+            state.best_epoch = epoch
+            state.best_weights = snapshot(state.model)
+        yield row
+    state.model.load_state_dict(state.best_weights)
+
+
+def finished(state: TrainingState, config: TrainingConfig) -> bool:
+    """Whether the epochs or the patience have run out."""
+    done = len(state.history)
+    return done >= config.epochs or (0 < config.patience <= done - state.best_epoch)
+
+
+def predict_logits(
+    model: nn.Module, data: TensorSet, index: np.ndarray, batch_size: int = 512
+) -> tuple[Tensor, list[Tensor]]:
+    """Logits ``[G, C]`` of the graphs at ``index`` and the saliency of each layer, ``[N]`` over their nodes, in eval mode."""
+    model.eval()
+    logits: list[Tensor] = []
+    saliency: list[tuple[Tensor, ...]] = []
+    with torch.inference_mode():
+        for start in range(0, len(index), batch_size):
+            batch = data.batch(index[start : start + batch_size])
+            encoding = model.encode(batch)  # type: ignore[operator]
+            logits.append(model.head(encoding.graph))  # type: ignore[operator]
+            saliency.append(tuple(batch.per_node(s) for s in encoding.saliency))
+    return torch.cat(logits), [torch.cat(layer) for layer in zip(*saliency, strict=True)]
+
+
+def snapshot(model: nn.Module) -> dict[str, Tensor]:
+    """A copy of the weights."""
+    return {name: value.detach().clone() for name, value in model.state_dict().items()}
+
+
+def epoch_order(train: np.ndarray, seed: int, epoch: int) -> np.ndarray:
+    """The training graphs in the order of that epoch: a function of the seed and the epoch alone."""
+    return np.random.default_rng([seed, epoch]).permutation(train)
+
+
+_HINT = "lower training.learning_rate, or look for extreme values with `sargnn data check`; the last good weights are kept"
+
+
+def _train_epoch(
+    state: TrainingState, data: TensorSet, train: np.ndarray, config: TrainingConfig, weights: Tensor | None,
+    epoch: int, rate: float,
+) -> float:  # fmt: skip
+    """One pass over the training graphs; the mean loss."""
+    model, optimizer = state.model, state.optimizer
+    model.train()
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    order = epoch_order(train, config.seed, epoch)
+    total = 0.0
+    with torch.random.fork_rng(devices=[data.device] if data.device.type == "cuda" else []):
+        torch.manual_seed(_mix(config.seed, epoch))
+        for number, start in enumerate(range(0, len(order), config.batch_size), 1):
+            batch = data.batch(order[start : start + config.batch_size])
+            optimizer.zero_grad(set_to_none=True)
+            loss = loss_of(model, batch, config, weights)
+            value = loss.item()
+            if not isfinite(value):
+                raise Diverged(f"loss is {value} in epoch {epoch}, batch {number}; {_HINT}")
+            loss.backward()
+            optimizer.step()
+            total += value * batch.num_graphs
+    return total / len(order)
+
+
+def loss_of(model: nn.Module, batch: Batch, config: TrainingConfig, weights: Tensor | None = None) -> Tensor:
+    """Cross-entropy of the classes, plus the weighted divergence of the saliency where it is supervised."""
+    encoding = model.encode(batch)  # type: ignore[operator]
+    loss = F.cross_entropy(model.head(encoding.graph), batch.y, weights)  # type: ignore[operator]
+    if config.saliency_weight:
+        loss = loss + config.saliency_weight * saliency_divergence(batch, encoding.saliency, config.saliency_layers)
+    return loss
+
+
+def saliency_divergence(batch: Batch, saliency: tuple[Tensor, ...], layers: tuple[int, ...]) -> Tensor:
+    """KL(truth ‖ s) = Σ_j t_j log(t_j / s_j), the mean over the layers and over the graphs that have a truth."""
+    if batch.truth is None:
+        raise InputError("training.saliency_weight: got data without true saliency, expected a set that has it")
+    if not saliency:
+        raise InputError("training.saliency_weight: got a model without saliency, expected model.saliency = learned")
+    if any(l >= len(saliency) for l in layers):
+        raise InputError(f"training.saliency_layers: got {max(layers)}, expected 0..{len(saliency) - 1}")
+    chosen = torch.stack([saliency[l] for l in layers or range(len(saliency))])
+    tiny = torch.finfo(chosen.dtype).tiny
+    terms = torch.xlogy(batch.truth, batch.truth) - batch.truth * chosen.clamp(min=tiny).log()
+    known = batch.sum(batch.truth.unsqueeze(-1)).sum()  # every graph with a truth sums to 1
+    return terms.sum() / (known.clamp(min=1) * len(chosen))
+
+
+def _score(model: nn.Module, data: TensorSet, index: np.ndarray) -> tuple[float, float]:
+    assert data.y is not None
+    logits, _ = predict_logits(model, data, index)
+    y = data.y[torch.as_tensor(index, device=data.device)]
+    return F.cross_entropy(logits, y).item(), (logits.argmax(1) == y).double().mean().item()
+
+
+def _improved(row: Row, state: TrainingState, config: TrainingConfig) -> bool:
+    if not state.best_epoch:
+        return True
+    best = state.history[state.best_epoch - 1]
+    if config.monitor == "loss":
+        return row["validation_loss"] < best["validation_loss"]
+    return row["validation_accuracy"] > best["validation_accuracy"]
+
+
+def _learning_rate(epoch: int, state: TrainingState, config: TrainingConfig) -> float:
+    done = epoch - 1
+    if config.schedule == "step":
+        return config.learning_rate * 0.5 ** (done // config.schedule_epochs)
+    if config.schedule == "cosine":
+        return config.learning_rate * 0.5 * (1 + cos(pi * done / config.epochs))
+    if config.schedule == "plateau":
+        return config.learning_rate * 0.5 ** _plateaus(state.history, config)
+    return config.learning_rate
+
+
+def _plateaus(history: list[Row], config: TrainingConfig) -> int:
+    """How often `schedule_epochs` went by since the last improvement or the last halving."""
+    sign = 1 if config.monitor == "loss" else -1
+    best, since, halvings = float("inf"), 0, 0
+    for row in history:
+        value = sign * row[f"validation_{config.monitor}"]
+        since = 0 if value < best else since + 1
+        best = min(best, value)
+        if since >= config.schedule_epochs:
+            halvings, since = halvings + 1, 0
+    return halvings
+
+
+def _blocks(model: nn.Module, config: TrainingConfig) -> list[list[nn.Parameter]]:
+    """What learns in turns: everything at once, or the backbone and the memory (block coordinate descent)."""
+    blocks = [list(model.parameters())] if config.policy == "joint" else model.blocks()  # type: ignore[operator]
+    return [[p for p in block if p.requires_grad] for block in blocks]
+
+
+def _freeze_all_but(turn: int, blocks: list[list[nn.Parameter]]) -> None:
+    for number, block in enumerate(blocks):
+        for parameter in block:
+            parameter.requires_grad_(number == turn)
+
+
+def _class_weights(data: TensorSet, fold: Fold, config: TrainingConfig) -> Tensor | None:
+    if config.class_weights == "none":
+        return None
+    assert data.y is not None
+    counts = torch.bincount(data.y[torch.as_tensor(fold.train, device=data.device)], minlength=data.classes)
+    return (counts.sum() / (counts.clamp(min=1) * len(counts))).to(data.x.dtype)
+
+
+def _mix(seed: int, epoch: int) -> int:
+    """One 63-bit seed out of two numbers."""
+    return int(np.random.SeedSequence([seed, epoch]).generate_state(1, np.uint64)[0] >> np.uint64(1))

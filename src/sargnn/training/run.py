@@ -1,0 +1,223 @@
+"""A training run: graphs in, a model folder out. Iterate over it for one row an epoch, then ``finish()``."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from sargnn.data.batch import TensorSet
+from sargnn.data.encodings import Encoder
+from sargnn.data.graphs import PARTS, GraphSet
+from sargnn.data.sources import require_two_classes
+from sargnn.data.splits import Fold, holdout, official
+from sargnn.errors import InputError
+from sargnn.training import metrics, model_folder
+from sargnn.training.loop import Row, TrainingState, fit
+from sargnn.training.settings import Settings
+from sargnn.training.trained import Prediction, TrainedModel
+
+__all__ = ["TrainingRun", "find_device", "parts_of", "score", "train", "versions"]
+
+
+def train(
+    graphs: GraphSet, settings: Settings | str = "sar-gcn", folder: Path | str | None = None, **options: Any
+) -> TrainingRun:
+    """Train a model on part of ``graphs`` and score it on the rest; with ``folder``, save it there.
+
+    ``options`` are those of :meth:`TrainingRun.start`.
+
+    >>> run = train(sargnn.load("MUTAG"), "sar-sage")  # doctest: +SKIP
+    >>> run.scores["test"]["accuracy"]  # doctest: +SKIP
+    0.8421052631578947
+    """
+    chosen = Settings.of(settings) if isinstance(settings, str) else settings
+    run = TrainingRun.start(graphs, chosen, folder, **options)
+    for _ in run:
+        pass
+    return run.finish()
+
+
+@dataclass(eq=False)
+class TrainingRun:
+    """One model on its way from untrained to scored."""
+
+    graphs: GraphSet
+    fold: Fold
+    trained: TrainedModel
+    data: TensorSet
+    state: TrainingState
+    folder: Path | None = None
+    scores: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By part (train, validation, test, ...): graphs, accuracy, its 95 % interval low..high, balanced_accuracy, auroc, and
+    saliency_auc where the truth is known. Filled by :meth:`finish`."""
+
+    @classmethod
+    def start(
+        cls,
+        graphs: GraphSet,
+        settings: Settings,
+        folder: Path | str | None = None,
+        *,
+        fold: Fold | None = None,
+        device: torch.device | str = "cpu",
+        resume: bool = False,
+    ) -> TrainingRun:
+        """Ready to train: the encoder fitted on the training graphs, the weights drawn from the seed or, to resume, read back.
+
+        ``fold``: which graphs to train, validate and test on; by default the set's official division or else a stratified
+        hold-out of 10 % and 10 % drawn from the seed.
+        """
+        folder = None if folder is None else Path(folder)
+        require_two_classes(graphs)
+        fold = fold or official(graphs) or holdout(graphs, seed=settings.training.seed)
+        going_on = folder is not None and resume and model_folder.has_checkpoint(folder)
+        if folder is not None and not resume and folder.exists() and any(folder.iterdir()):
+            raise InputError(f"{folder} is not empty: add --resume to go on with it, or choose another --out")
+        if going_on:
+            assert folder is not None
+            trained = _same_run(folder, graphs, settings, fold)
+        else:
+            encoder = Encoder.fit(settings.data, graphs.subset(fold.train))
+            trained = TrainedModel.untrained(settings, encoder, graphs.classes)
+        data = trained.tensors(graphs, device)
+        trained.model.to(device)
+        run = cls(graphs, fold, trained, data, TrainingState.start(trained.model, settings.training), folder)
+        if going_on:
+            assert folder is not None
+            model_folder.load_checkpoint(folder, run.state)
+        run._save_start()
+        return run
+
+    def __iter__(self) -> Iterator[Row]:
+        """Train; one row an epoch, each saved before it is given."""
+        for row in fit(self.state, self.data, self.fold, self.trained.settings.training):
+            if self.folder is not None:
+                model_folder.save_checkpoint(self.folder, self.state)
+                if row["epoch"] == self.state.best_epoch:
+                    model_folder.save_weights(self.folder, self.trained.model)
+            yield row
+
+    def finish(self) -> TrainingRun:
+        """Score the best weights on every part, and save all."""
+        prediction = self.trained.predict(self.graphs)
+        self.scores = {
+            part: score(self.trained, self.graphs, prediction, index)
+            for part, index in parts_of(self.graphs, self.fold).items()
+            if len(index)
+        }
+        if self.folder is not None:
+            model_folder.save_weights(self.folder, self.trained.model)
+            model_folder.save_training(self.folder, self._record("finished"))
+        return self
+
+    @property
+    def seconds(self) -> float:
+        """Time spent training, over all sessions of the run."""
+        return float(sum(row["seconds"] for row in self.state.history))
+
+    def _save_start(self) -> None:
+        if self.folder is not None:
+            model_folder.save_config(self.folder, self.trained)
+            model_folder.save_training(self.folder, self._record("started"))
+
+    def _record(self, status: str) -> dict[str, Any]:
+        return {
+            "status": status,
+            "data": {"name": self.graphs.name, "graphs": len(self.graphs), "fingerprint": self.graphs.fingerprint},
+            "split": {name: getattr(self.fold, name).tolist() for name in ("train", "validation", "test")},
+            "seed": self.trained.settings.training.seed,
+            "versions": versions(),
+            "hardware": hardware(self.data.device),
+            "best_epoch": self.state.best_epoch,
+            "train_seconds": self.seconds,
+            "scores": self.scores,
+            "history": self.state.history,
+        }
+
+
+def _same_run(folder: Path, graphs: GraphSet, settings: Settings, fold: Fold) -> TrainedModel:
+    """The half-trained model of ``folder``, if it is of these graphs, settings (but for the number of epochs) and fold."""
+    trained = model_folder.load_untrained(folder)
+    record = model_folder.read_training(folder)
+    if record["data"]["fingerprint"] != graphs.fingerprint:
+        raise InputError(f"{folder}: got other graphs ({graphs.name}), expected those it was started with: {record['data']['name']}")
+    before, now = trained.settings.to_json(), settings.to_json()
+    before["training"]["epochs"] = now["training"]["epochs"]
+    for section in ("name", "model", "data", "training"):
+        if before[section] != now[section]:
+            raise InputError(f"{folder}: got other settings in '{section}', expected those it was started with (its config.json)")
+    if record["split"]["train"] != fold.train.tolist():
+        raise InputError(f"{folder}: got another split, expected the one it was started with (its training.json)")
+    return TrainedModel(settings, trained.encoder, trained.classes, trained.model)
+
+
+def parts_of(graphs: GraphSet, fold: Fold) -> dict[str, np.ndarray]:
+    """The graphs of each part by name: those of the fold, and further test parts of an official division."""
+    parts = {"train": fold.train, "validation": fold.validation, "test": fold.test}
+    if graphs.part is not None:
+        for code, name in enumerate(PARTS):
+            if name not in parts:
+                parts[name] = np.flatnonzero(graphs.part == code)
+    return parts
+
+
+def score(trained: TrainedModel, graphs: GraphSet, prediction: Prediction, index: np.ndarray) -> dict[str, Any]:
+    """How well ``prediction`` does on the graphs at ``index``."""
+    true = trained.true_classes(graphs)[index]
+    predicted = prediction.predicted[index]
+    share = metrics.accuracy(true, predicted)
+    low, high = metrics.wilson_interval(share, len(index))
+    scores = {
+        "graphs": len(index), "accuracy": share, "low": low, "high": high,
+        "balanced_accuracy": metrics.balanced_accuracy(true, predicted),
+        "auroc": metrics.auroc(true, prediction.probabilities[index]),
+    }  # fmt: skip
+    if graphs.true_saliency is not None and prediction.mean_saliency is not None:
+        nodes = np.isin(prediction.node_graph, index)
+        scores["saliency_auc"] = metrics.node_auc(
+            prediction.mean_saliency[nodes], graphs.true_saliency[nodes], prediction.node_graph[nodes]
+        )
+    return scores
+
+
+def versions() -> dict[str, str]:
+    """The versions that made a result."""
+    found = {"python": platform.python_version()}
+    for package in ("sargnn", "torch", "torch_geometric", "numpy"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def hardware(device: torch.device) -> str:
+    """The device in words."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{platform.machine()} CPU, {os.cpu_count()} cores, {torch.get_num_threads()} threads"
+
+
+def find_device(name: str) -> torch.device:
+    """``cpu``, ``cuda``, ``cuda:1``, or ``auto`` for a GPU if there is one.
+
+    >>> find_device("cpu")
+    device(type='cpu')
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise InputError(f"--device: got '{name}', expected cpu, cuda, cuda:N or auto") from error
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise InputError(f"--device: got '{name}', but this machine has {torch.cuda.device_count()} CUDA devices; use cpu")
+    return device

@@ -1,0 +1,146 @@
+"""What a run was asked to do: the model, data and training configs, from ``--set key=value``, a file, or a saved model folder."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+import types
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from sargnn.data.encodings import DataConfig
+from sargnn.errors import InputError
+from sargnn.systems import find_system
+from sargnn.training.loop import TrainingConfig
+
+__all__ = ["Settings", "read_settings"]
+
+DEFAULT_MODEL = "sar-gcn"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The name of a system and the three configs.
+
+    >>> Settings.of("sar-gin", {"model.layers": 2, "training.epochs": 5}).model.layers
+    2
+    """
+
+    name: str
+    model: Any
+    data: DataConfig
+    training: TrainingConfig
+
+    @classmethod
+    def of(cls, name: str, values: dict[str, Any] | None = None) -> Settings:
+        """The settings of system ``name`` with ``section.field`` values on top."""
+        system = find_system(name)
+        kinds = {"model": system.config, "data": DataConfig, "training": TrainingConfig}
+        chosen: dict[str, dict[str, Any]] = {"model": dict(system.values), "data": {}, "training": {}}
+        for key, value in (values or {}).items():
+            section, field, hint = _find_field(key, kinds)
+            chosen[section][field] = _typed(key, value, hint)
+        return cls(name, **{section: kind(**chosen[section]) for section, kind in kinds.items()})
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "model": asdict(self.model), "data": asdict(self.data), "training": asdict(self.training)}
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Settings:
+        """From :meth:`to_json`, every field checked as if typed on the command line."""
+        values = _flatten({section: content.get(section, {}) for section in ("model", "data", "training")})
+        return cls.of(content["name"], values)
+
+
+def read_settings(
+    model: str | None = None, assignments: Sequence[str] = (), file: Path | None = None, seed: int | None = None
+) -> Settings:
+    """Settings from the command line: defaults, then the file, then ``--model``, ``--set`` and ``--seed``.
+
+    >>> read_settings("gin", ["model.hidden=32"]).model.hidden
+    32
+    """
+    name, values = _read_file(file) if file else (DEFAULT_MODEL, {})
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals:
+            raise InputError(f"--set: got '{assignment}', expected key=value such as training.epochs=50")
+        values[key.strip()] = value.strip()
+    if seed is not None:
+        values["training.seed"] = seed
+    return Settings.of(model or name, values)
+
+
+def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
+    """A TOML or JSON file with tables model, data and training, and the system's ``name``."""
+    try:
+        text = path.read_text()
+        content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except (OSError, ValueError) as error:
+        raise InputError(f"--config: cannot read {path} ({error})") from error
+    if not isinstance(content, dict):
+        raise InputError(f"--config: got a list in {path}, expected tables model, data and training")
+    name = content.pop("name", DEFAULT_MODEL)
+    return name, _flatten(content)
+
+
+def _flatten(sections: dict[str, Any]) -> dict[str, Any]:
+    flat = {}
+    for section, table in sections.items():
+        if not isinstance(table, dict):
+            raise InputError(f"got {section} = {table!r}, expected a table of fields such as [training]")
+        flat.update({f"{section}.{field}": value for field, value in table.items()})
+    return flat
+
+
+def _find_field(key: str, kinds: dict[str, type[Any]]) -> tuple[str, str, Any]:
+    known = {f"{section}.{f.name}": (section, f.name) for section, kind in kinds.items() for f in fields(kind)}
+    if key not in known:
+        close = difflib.get_close_matches(key, known, n=1) or difflib.get_close_matches(
+            key.rpartition(".")[2], [k.rpartition(".")[2] for k in known], n=1
+        )
+        nearest = next((k for k in known if close and (k == close[0] or k.endswith("." + close[0]))), None)
+        hint = f"did you mean '{nearest}'?" if nearest else f"expected one of {', '.join(known)}"
+        raise InputError(f"unknown setting '{key}'; {hint}")
+    section, field = known[key]
+    return section, field, get_type_hints(kinds[section])[field]
+
+
+def _typed(key: str, value: Any, hint: Any) -> Any:
+    """``value`` (text, or already of its type) as ``hint`` says, or one line that says what was expected."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        if value in args:
+            return value
+        raise InputError(f"{key}: got {value!r}, expected one of {', '.join(map(str, args))}")
+    if origin in (Union, types.UnionType):
+        if value is None or value == "none":
+            return None
+        return _typed(key, value, next(a for a in args if a is not type(None)))
+    if origin is tuple:
+        items = [i for i in value.split(",") if i] if isinstance(value, str) else value
+        return tuple(_typed(key, item, args[0]) for item in items)
+    if hint is bool:
+        words = {"true": True, "false": False}
+        if str(value).lower() not in words:
+            raise InputError(f"{key}: got {value!r}, expected true or false")
+        return words[str(value).lower()]
+    return _scalar(key, value, hint)
+
+
+def _scalar(key: str, value: Any, hint: Any) -> Any:
+    expected = {int: "a whole number", float: "a number", str: "text"}[hint]
+    if hint is str and isinstance(value, str):
+        return value
+    try:
+        number = hint(value) if isinstance(value, str) or not isinstance(value, bool | list) else None
+        if hint is int and isinstance(value, float) and value != number:
+            number = None
+    except (TypeError, ValueError):
+        number = None
+    if number is None or number != number:
+        raise InputError(f"{key}: got {value!r}, expected {expected}")
+    return number

@@ -1,0 +1,84 @@
+"""A trained model with all it needs to judge new graphs: its settings, its fitted encoder and its class names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import nn
+
+from sargnn.data.batch import TensorSet
+from sargnn.data.encodings import Encoder
+from sargnn.data.graphs import GraphSet
+from sargnn.errors import InputError
+from sargnn.training.settings import Settings
+from sargnn.systems import find_system
+from sargnn.training.loop import predict_logits
+
+__all__ = ["Prediction", "TrainedModel"]
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What a model says of every graph of a set."""
+
+    classes: tuple[str, ...]
+    probabilities: np.ndarray
+    """float64 [G, C]."""
+    saliency: np.ndarray
+    """float64 [L, N]: how salient each node is in each layer; no rows if the model has no saliency."""
+    node_graph: np.ndarray
+    """int64 [N]: the graph of each node."""
+
+    @cached_property
+    def predicted(self) -> np.ndarray:
+        """int64 [G]: the most probable class."""
+        return self.probabilities.argmax(axis=1)
+
+    @cached_property
+    def mean_saliency(self) -> np.ndarray | None:
+        """float64 [N]: the mean over the layers."""
+        return self.saliency.mean(axis=0) if len(self.saliency) else None
+
+
+@dataclass(eq=False)
+class TrainedModel:
+    """A model and what it was trained with. Built by ``sargnn.train``, read back by ``sargnn.load_model``."""
+
+    settings: Settings
+    encoder: Encoder
+    classes: tuple[str, ...]
+    model: nn.Module
+
+    @classmethod
+    def untrained(cls, settings: Settings, encoder: Encoder, classes: tuple[str, ...]) -> TrainedModel:
+        """The model of ``settings`` with weights drawn from its seed."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(settings.training.seed)
+            model = find_system(settings.name).build(settings.model, encoder.width, len(classes))
+        return cls(settings, encoder, classes, model)
+
+    def tensors(self, graphs: GraphSet, device: torch.device | str = "cpu") -> TensorSet:
+        """The graphs with their inputs encoded, on the device, in the layout of the settings."""
+        return TensorSet(graphs, self.encoder.encode(graphs), device=device, layout=self.settings.training.layout)
+
+    def predict(self, graphs: GraphSet) -> Prediction:
+        """Class probabilities and node saliency of every graph, on the model's own device."""
+        device = next(self.model.parameters()).device
+        logits, saliency = predict_logits(self.model, self.tensors(graphs, device), np.arange(len(graphs)))
+        layers = [s.double().cpu().numpy() for s in saliency]
+        stacked = np.stack(layers) if layers else np.empty((0, graphs.num_nodes))
+        return Prediction(self.classes, logits.double().softmax(1).cpu().numpy(), stacked, graphs.node_graph)
+
+    def true_classes(self, graphs: GraphSet) -> np.ndarray:
+        """int64 [G]: the graphs' classes as this model counts them, matched by name."""
+        if graphs.y is None:
+            raise InputError(f"{graphs.name} has no class labels, expected them to compare with")
+        unknown = sorted(set(graphs.classes) - set(self.classes))
+        if unknown:
+            raise InputError(
+                f"got class '{unknown[0]}' in {graphs.name}, expected the classes of training: {', '.join(self.classes)}"
+            )
+        return np.array([self.classes.index(name) for name in graphs.classes])[graphs.y]
