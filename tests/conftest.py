@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import settings
 
 torch.set_num_threads(1)
+settings.register_profile("sargnn", deadline=None, derandomize=True)
+settings.load_profile("sargnn")
 
 
 @pytest.fixture(scope="session")

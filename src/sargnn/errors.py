@@ -1,6 +1,6 @@
-"""The one error a user can act on."""
+"""The errors a user can act on."""
 
-__all__ = ["InputError"]
+__all__ = ["Diverged", "InputError"]
 
 
 class InputError(ValueError):
@@ -13,3 +13,8 @@ class InputError(ValueError):
     ...
     sargnn.errors.InputError: MUTAG_A.txt line 7: got node 99, expected 1..50
     """
+
+
+class Diverged(RuntimeError):
+    """The loss is no longer a finite number: one line that says in which epoch and batch. The last good weights are
+    kept."""

@@ -61,10 +61,11 @@ def write_folder(path: Path) -> Iterator[Path]:
         try:
             os.replace(temporary, path)
         except BaseException:
-            if old.exists():
+            if old.exists() and not path.exists():
                 os.replace(old, path)
             raise
-        shutil.rmtree(old, ignore_errors=True)
+        finally:
+            shutil.rmtree(old, ignore_errors=True)
     except BaseException as error:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)

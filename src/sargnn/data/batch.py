@@ -1,7 +1,9 @@
 """A batch of graphs in one of two layouts, and the primitives that a model needs of it.
 
-*Packed* concatenates the nodes of all graphs and lists the edges: right for any sizes. *Padded* gives every graph ``n`` rows and
-an ``n x n`` adjacency: faster for small graphs, and of fixed shape. A model written against :class:`Batch` runs on both.
+*Packed* concatenates the nodes of all graphs and lists the edges: right for any sizes. *Padded* gives every graph
+``n`` rows and
+an ``n x n`` adjacency: faster for small graphs, and of fixed shape. A model written against :class:`Batch` runs on
+both.
 
 Three kinds of tensors appear, all of which may have further leading dimensions (attention heads):
 
@@ -13,7 +15,7 @@ node          ``[N, d]``, ``[N]`` ``[B, n, d]``, ``[B, n]``
 edge          ``[E]``             ``[B, n, n]`` (target, source)
 ============  ==================  ===================
 
-"Edges" are those of the *closed* neighbourhoods {i} ∪ N(i): every node has exactly one self-loop, whatever the data had.
+"Edges" are those of the *closed* neighbourhoods {i} ∪ N(i): every node has one self-loop, whatever the data had.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ __all__ = ["Batch", "PackedBatch", "PaddedBatch", "TensorSet"]
 class Batch(ABC):
     """Node inputs ``x``, the structure of the graphs, and what is known of them.
 
-    ``y`` holds class indices ``[B]``; ``truth`` is a node tensor, the true saliency normalised to sum 1 over each graph.
+    ``y`` holds class indices ``[B]``; ``truth`` is a node tensor, the true saliency normalised to sum 1 over each
+    graph.
     """
 
     x: Tensor
@@ -295,7 +298,7 @@ class PaddedBatch(Batch):
 
 
 class TensorSet:
-    """A :class:`GraphSet` with its node inputs as tensors on one device, from which batches are made by index arithmetic.
+    """A :class:`GraphSet` with its node inputs as tensors on one device; batches are made by index arithmetic.
 
     >>> from sargnn.data.graphs import pack
     >>> graphs = pack([(2, [(0, 1), (1, 0)]), (1, [])], y=[0, 1], classes=["edge", "dot"])
@@ -310,7 +313,6 @@ class TensorSet:
         *,
         device: torch.device | str = "cpu",
         layout: Literal["auto", "packed", "padded"] = "auto",
-   
     ) -> None:
         self.device = torch.device(device)
         self.classes = len(graphs.classes)
@@ -350,7 +352,7 @@ class TensorSet:
     def padded(self, index: np.ndarray | Tensor, size: int | None = None) -> PaddedBatch:
         """The graphs at ``index``, each in ``size`` rows (default: as many as the largest of them has nodes)."""
         index = torch.as_tensor(index, device=self.device)
-        nodes, graph = _ranges(self.node_ptr, index)
+        nodes, _ = _ranges(self.node_ptr, index)
         edges, edge_graph = _ranges(self.edge_ptr, index)
         sizes = self.node_ptr[index + 1] - self.node_ptr[index]
         size = int(sizes.max()) if size is None else size

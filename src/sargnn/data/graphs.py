@@ -1,7 +1,8 @@
 """GraphSet: all graphs of a data set in a few packed arrays with pointers.
 
 Node ``v`` of graph ``g`` is row ``node_ptr[g] + v`` of every node array; the edges of graph ``g`` are the columns
-``edge_ptr[g]:edge_ptr[g + 1]`` of ``edges``. Edges hold node positions *within their graph*, so that any choice of graphs
+``edge_ptr[g]:edge_ptr[g + 1]`` of ``edges``. Edges hold node positions *within their graph*, so that any choice of
+graphs
 is index arithmetic and never a loop over Python objects. The arrays may be memory-mapped (see :meth:`GraphSet.open`).
 """
 
@@ -23,10 +24,13 @@ from sargnn.files import write_folder
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-__all__ = ["PARTS", "GraphSet", "pack", "ranges"]
+__all__ = ["CELLS", "PARTS", "GraphSet", "chunks", "equal_size", "pack", "ranges"]
 
 PARTS = ("train", "validation", "test", "test-large")
 """What a code of ``GraphSet.part`` means: the official division of a data set that has one."""
+
+CELLS = 2**21
+"""Numbers in one working array, which bounds memory whatever the size of a set."""
 
 FORMAT = "sargnn.graphset/1"
 NODE_ARRAYS = ("node_labels", "node_attributes", "true_saliency")
@@ -49,8 +53,8 @@ class GraphSet:
     edge_ptr: np.ndarray
     """int64 [G + 1]: where each graph's edges start."""
     edges: np.ndarray
-    """int32 [2, E]: (source, target) of every directed edge, positions within the graph, sorted by target then source within
-    each graph, each pair once. An undirected edge is two columns."""
+    """int32 [2, E]: (source, target) of every directed edge, positions within the graph, sorted by target then
+    source in each graph, each pair once. An undirected edge is two columns."""
     y: np.ndarray | None = None
     """int64 [G]: class index."""
     classes: tuple[str, ...] = ()
@@ -126,8 +130,7 @@ class GraphSet:
         2
         """
         index = np.asarray(index)
-        if index.dtype == bool:
-            index = np.flatnonzero(index)
+        index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.int64)
         nodes = ranges(self.node_ptr, index)
         edges = ranges(self.edge_ptr, index)
         picked: dict[str, Any] = {}
@@ -152,8 +155,8 @@ class GraphSet:
         return (self[g] for g in range(len(self)))
 
     def to_pyg(self) -> list[Data]:
-        """One PyTorch Geometric ``Data`` a graph, with what is known: ``edge_index``, ``y``, ``node_label``, ``node_attr``,
-        ``edge_label``, ``edge_attr``, ``true_saliency``."""
+        """One PyTorch Geometric ``Data`` a graph, with what is known: ``edge_index``, ``y``, ``node_label``,
+        ``node_attr``, ``edge_label``, ``edge_attr``, ``true_saliency``."""
         import torch
         from torch_geometric.data import Data
 
@@ -196,13 +199,27 @@ class GraphSet:
             header = json.loads(path.read_text())
             if header.pop("format") != FORMAT:
                 raise InputError(f"{path}: got another format, expected {FORMAT}")
-            arrays = {n: np.load(folder / f"{n}.npy", mmap_mode="r") for n in header.pop("arrays")}
-        except (OSError, ValueError, KeyError, EOFError) as error:
-            if isinstance(error, InputError):
-                raise
+            known = {f.name for f in fields(cls)}
+            arrays = {n: np.load(folder / f"{n}.npy", mmap_mode="r") for n in header.pop("arrays") if n in known}
+            words = {n: tuple(v) if isinstance(v, list) else v for n, v in header.items() if n in known}
+            graphs = cls(**{**words, **arrays})
+            graphs._check_lengths()
+        except InputError:
+            raise
+        except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, IndexError) as error:
             raise InputError(f"{folder}: not a readable graph set ({error})") from error
-        words = {k: tuple(v) if isinstance(v, list) else v for k, v in header.items()}
-        return cls(**words, **arrays)
+        return graphs
+
+    def _check_lengths(self) -> None:
+        """Refuse arrays that do not belong together; their content is not read."""
+        rows = {**dict.fromkeys(NODE_ARRAYS, self.num_nodes), **dict.fromkeys(EDGE_ARRAYS, self.num_edges)}
+        rows |= dict.fromkeys(GRAPH_ARRAYS, len(self))
+        if len(self.edge_ptr) != len(self.node_ptr) or self.edges.shape != (2, self.num_edges):
+            raise ValueError("the edges do not fit the pointers")
+        for name, expected in rows.items():
+            value = getattr(self, name)
+            if value is not None and len(value) != expected:
+                raise ValueError(f"got {len(value)} rows of {name}, expected {expected}")
 
 
 def ranges(pointers: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -216,12 +233,10 @@ def ranges(pointers: np.ndarray, index: np.ndarray) -> np.ndarray:
     return np.repeat(shifts, lengths) + np.arange(lengths.sum())
 
 
-def pack(
-    graphs: Sequence[tuple[int, Sequence[tuple[int, int]]]], *, name: str = "graphs", **arrays: Any
-) -> GraphSet:
-    """A set from ``(number of nodes, edge list)`` pairs; any other field of :class:`GraphSet` by name.
+def pack(graphs: Sequence[tuple[int, Any]], *, name: str = "graphs", **arrays: Any) -> GraphSet:
+    """A set from ``(number of nodes, edges)`` pairs; any other field of :class:`GraphSet` by name.
 
-    Edges may come in any order and more than once; per-edge arrays are not taken here.
+    Edges are a list or array of (source, target), in any order; repeated ones are merged.
 
     >>> pack([(2, [(1, 0), (0, 1), (0, 1)])]).edges.tolist()
     [[1, 0], [0, 1]]
@@ -231,7 +246,12 @@ def pack(
     graph = np.repeat(np.arange(len(graphs)), [len(e) for e in lists])
     source, target = np.concatenate([*lists, np.empty((0, 2), np.int64)]).T
     order, counts = sort_edges(graph, source, target, len(graphs))
-    for key, kind in (("y", np.int64), ("node_labels", np.int64), ("node_attributes", np.float32), ("true_saliency", np.float32)):
+    for key, kind in (
+        ("y", np.int64),
+        ("node_labels", np.int64),
+        ("node_attributes", np.float32),
+        ("true_saliency", np.float32),
+    ):
         if arrays.get(key) is not None:
             arrays[key] = np.asarray(arrays[key], dtype=kind)
     if "classes" in arrays:
@@ -241,13 +261,32 @@ def pack(
 
 
 def sort_edges(graph: np.ndarray, source: np.ndarray, target: np.ndarray, graphs: int) -> tuple[np.ndarray, np.ndarray]:
-    """The order that sorts edges by graph, target, source and keeps the first of equal ones; edges left in each graph."""
+    """The order that sorts edges by graph, target, source and keeps the first of equal ones; edges left in each
+    graph."""
     order = np.lexsort((source, target, graph))
     key = np.stack([graph[order], target[order], source[order]])
     first = np.ones(len(order), dtype=bool)
     first[1:] = (key[:, 1:] != key[:, :-1]).any(axis=0)
     order = order[first]
     return order, np.bincount(graph[order], minlength=graphs)
+
+
+def equal_size(sizes: np.ndarray, cells: int = CELLS) -> Iterator[np.ndarray]:
+    """Batches of indices of one size n: as many as have n x n matrices that fit into ``cells``, or one.
+
+    >>> [batch.tolist() for batch in equal_size(np.array([2, 3, 2, 2]), cells=8)]
+    [[0, 2], [3], [1]]
+    """
+    order = np.argsort(sizes, kind="stable")
+    for batch in np.split(order, np.flatnonzero(np.diff(sizes[order])) + 1):
+        if len(batch):
+            yield from chunks(batch, cells // max(int(sizes[batch[0]]), 1) ** 2)
+
+
+def chunks(index: np.ndarray, length: int) -> Iterator[np.ndarray]:
+    """``index`` in pieces of at most ``length``, at least 1."""
+    length = max(length, 1)
+    return (index[start : start + length] for start in range(0, len(index), length))
 
 
 def _pointers(lengths: Sequence[int] | np.ndarray) -> np.ndarray:

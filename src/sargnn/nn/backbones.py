@@ -1,7 +1,7 @@
-"""The four backbones F_B, each giving its local weights ``a`` and its transform, so that any weights ``w`` can take their place.
+"""The four backbones F_B, each giving its local weights ``a`` and its transform, so that any ``w`` can replace ``a``.
 
-With ``w = a`` a layer is exactly the ordinary GCN, GraphSAGE, GIN or GAT layer; the SAR model passes fused weights instead.
-All are ``MessagePassing`` modules, so that PyTorch Geometric's explainers can mask their edges.
+With ``w = a`` a layer is exactly the ordinary GCN, GraphSAGE, GIN or GAT layer; the SAR model passes fused weights
+instead. All are ``MessagePassing`` modules, so that PyTorch Geometric's explainers can mask their edges.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ __all__ = ["BACKBONES", "Backbone", "GATLayer", "GCNLayer", "GINLayer", "SAGELay
 class Backbone(MessagePassing):
     """One layer: ``H' = F_B(H, s)`` (eq. backbone), or the ordinary layer when no saliency is given.
 
-    Every layer is built by ``(width, out, heads, bias)``: GAT alone has heads, and GIN's perceptron has biases of its own.
+    Every layer is built by ``(width, out, heads, bias)``: GAT alone has heads, and GIN's perceptron has biases of its
+    own.
 
     Shapes: node features ``[*nodes, d_in]``, saliency ``[*nodes]``; gives ``[*nodes, d_out]``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False) -> None:
         super().__init__(aggr="sum")
 
     def forward(
@@ -76,7 +77,7 @@ class GCNLayer(Backbone):
     r"""a = D̃^{-1/2} Ã D̃^{-1/2}, H' = σ(w H Θ) (eq. GCN)."""
 
     def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False) -> None:
-        super().__init__()
+        super().__init__(width, out, heads, bias)
         self.theta = nn.Linear(width, out, bias=False)
         self.bias = nn.Parameter(torch.zeros(out)) if bias else None
 
@@ -91,10 +92,11 @@ class GCNLayer(Backbone):
 
 
 class SAGELayer(Backbone):
-    r"""a = 1, H'_i = σ(Θ MEAN{w_i(j) H_j : j ∈ {i} ∪ N(i)}): the weights are averaged once more, as the paper writes it."""
+    r"""a = 1, H'_i = σ(Θ MEAN{w_i(j) H_j : j ∈ {i} ∪ N(i)}): the weights are averaged once more, as the paper writes
+    it."""
 
     def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False) -> None:
-        super().__init__()
+        super().__init__(width, out, heads, bias)
         self.theta = nn.Linear(width, out, bias=bias)
 
     def local_weights(self, z: Tensor, batch: Batch) -> Tensor:
@@ -108,7 +110,7 @@ class GINLayer(Backbone):
     r"""a(i) = 1 + ε, a(j) = 1, H'_i = F_MLP(Σ_{j ∈ {i} ∪ N(i)} w_i(j) H_j), ε learnable."""
 
     def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False) -> None:
-        super().__init__()
+        super().__init__(width, out, heads, bias)
         self.epsilon = nn.Parameter(torch.zeros(()))
         self.mlp = perceptron(width, out, out)
 
@@ -123,7 +125,7 @@ class GATLayer(Backbone):
     r"""a_i(j) = softmax_j(LeakyReLU(aᵀ[W h_i ‖ W h_j])), h'_i = σ(Σ_j w_i(j) W h_j); heads are concatenated."""
 
     def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False) -> None:
-        super().__init__()
+        super().__init__(width, out, heads, bias)
         self.heads = heads
         self.theta = nn.Linear(width, out, bias=False)
         self.attend_target = nn.Parameter(torch.empty(heads, out // heads, 1))

@@ -1,4 +1,5 @@
-"""Fusing local weights with saliency (eqs. regular1, regular2): the weights with which a node sums its closed neighbourhood."""
+"""Fusing local weights with saliency (eqs. regular1, regular2): the weights with which a node sums its closed
+neighbourhood."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class Fusion:
         \text{weighted (regular1):}\; w_i(j) = \mathrm{softmax}_j\big(a_i(j) + \beta s(j)\big) \qquad
         \text{scaling (regular2):}\; w_i(j) = \mathrm{softmax}_j\big((1 + s(j))^\gamma a_i(j)\big)
 
-    ``normalize="none"`` leaves the softmax out. ``normalize="as-published"`` is the arithmetic of the authors' released code: no
+    ``normalize="none"`` leaves the softmax out. ``normalize="as-published"`` is the arithmetic of the authors'
+    released code: no
     softmax, and the saliency term added once more beforehand, which gives a + 2βs and (a + k) k with k = (1 + s)^γ.
 
     >>> import torch

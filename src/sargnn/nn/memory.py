@@ -21,8 +21,8 @@ class GraphNeuralMemory(nn.Module):
         M' &= \mathrm{softmax}(q_m K^\top / \sqrt{d}) V, \qquad M^l = M^{l-1} + F_{MLP}(M')
 
     The residual joins adjacent *layers*: with ``k > 1`` iterations it is added once, after the last.
-    K and V are never formed, by the identities q_m Kᵀ = (q_m W^Kᵀ) Hᵀ and (a V) = (a H) W^V: two products of size N x d x d become
-    B x d x d.
+    K and V are never formed, by the identities q_m Kᵀ = (q_m W^Kᵀ) Hᵀ and (a V) = (a H) W^V: two products of size N x
+    d x d become B x d x d.
 
     Args:
         width: d_H, features of a node.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -19,7 +18,7 @@ from sargnn.nn.norm import make_norm
 from sargnn.nn.published import PublishedMemory, SharedBlock
 from sargnn.nn.saliency import NodeSaliency, UniformSaliency
 
-__all__ = ["VARIANTS", "Encoding", "ModelConfig", "SARGNN"]
+__all__ = ["SARGNN", "VARIANTS", "Encoding", "ModelConfig"]
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,9 @@ class ModelConfig:
             raise InputError(f"model.heads: got {self.heads}, expected a divisor of model.hidden = {self.hidden}")
         if self.memory_block == "equation" and (self.attention or self.hidden) % self.memory_heads:
             width = self.attention or self.hidden
-            raise InputError(f"model.memory_heads: got {self.memory_heads}, expected a divisor of model.attention = {width}")
+            raise InputError(
+                f"model.memory_heads: got {self.memory_heads}, expected a divisor of model.attention = {width}"
+            )
 
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -100,14 +101,15 @@ class Encoding(NamedTuple):
     nodes: Float[Tensor, "*nodes d"]
     """Node features of the last layer."""
     saliency: tuple[Tensor, ...]
-    """s⁰ ... s^{L-1}: one node tensor per layer, each a distribution over the nodes of each graph; empty without saliency."""
+    """s⁰ ... s^{L-1}: one node tensor per layer, each a distribution over the nodes of each graph; empty without
+    saliency."""
 
 
 class SARGNN(nn.Module):
     """The Saliency-Aware Regularized Graph Neural Network and, by its config, its variants and base models.
 
-    For layer l = 1..L: ``M = F_M(H, M)`` (eq. fm), ``s = F_S(M, H)`` (eq. compat), ``H = F_B(H, s)`` (eq. backbone). One more memory
-    read gives the graph's vector M^{L+1}; a perceptron gives the logits.
+    For layer l = 1..L: ``M = F_M(H, M)`` (eq. fm), ``s = F_S(M, H)`` (eq. compat), ``H = F_B(H, s)`` (eq. backbone).
+    One more memory read gives the graph's vector M^{L+1}; a perceptron gives the logits.
 
     ``forward(x, edge_index, batch)`` has PyTorch Geometric's signature and returns logits alone.
 
@@ -166,7 +168,8 @@ class SARGNN(nn.Module):
 
 
 def _memory_reads(c: ModelConfig) -> int:
-    """Layers of memory: L for learned saliency, one more to classify by it, all L+1 if only that; none for the base model."""
+    """Layers of memory: L for learned saliency, one more to classify by it, all L+1 if only that; none for the base
+    model."""
     if c.readout == "memory":
         return c.layers + 1
     return 0 if c.saliency in ("none", "uniform") else c.layers
@@ -176,9 +179,7 @@ def _memory_layers(c: ModelConfig, widths: list[int], memory: int, attention: in
     if c.memory_block == "as-published":
         shared = SharedBlock(memory, attention, c.memory_heads)
         return nn.ModuleList(PublishedMemory(width, attention, c.iterations, shared) for width in widths)
-    return nn.ModuleList(
-        GraphNeuralMemory(width, memory, attention, c.iterations, c.memory_heads) for width in widths
-    )
+    return nn.ModuleList(GraphNeuralMemory(width, memory, attention, c.iterations, c.memory_heads) for width in widths)
 
 
 def _saliency_layers(c: ModelConfig, widths: list[int], memory: int, attention: int) -> nn.ModuleList:

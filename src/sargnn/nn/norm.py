@@ -55,4 +55,6 @@ class NoNorm(nn.Module):
 
 def make_norm(kind: str, width: int) -> nn.Module:
     """The norm of that name: none, batch or layer."""
-    return {"none": lambda _: NoNorm(), "batch": BatchNorm, "layer": LayerNorm}[kind](width)
+    if kind == "none":
+        return NoNorm()
+    return BatchNorm(width) if kind == "batch" else LayerNorm(width)

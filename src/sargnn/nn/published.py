@@ -1,7 +1,7 @@
 """The memory of the authors' released code, which is not the memory of the paper's equations.
 
-A Transformer decoder block reads the nodes with several wide heads; one block is shared by all layers, and only the projections
-of keys and values are a layer's own. Kept so that the two can be compared (``--model as-published``).
+A Transformer decoder block reads the nodes with several wide heads; one block is shared by all layers, and only the
+projections of keys and values are a layer's own. Kept so that the two can be compared (``--model as-published``).
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import sqrt
 from typing import Literal
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -26,10 +25,11 @@ class NodeSaliency(nn.Module):
         width: d_H, features of a node.
         memory: d_M, features of the memory.
         attention: d_s, features of the common space.
-        projections: ``learned`` (the paper). Two ablations: ``random`` projections drawn once and never trained, and ``redrawn``
-            ones drawn anew at every call, as the authors' released code does: then no two calls agree.
+        projections: ``learned`` (the paper). Two ablations: ``random`` projections drawn once and never trained, and
+            ``redrawn`` ones drawn anew at every call, as the authors' released code does: then no two calls agree.
 
-    Shapes: memory ``[B, d_M]``, node features ``[*nodes, d_H]``; gives saliency ``[*nodes]``, which sums to 1 over each graph.
+    Shapes: memory ``[B, d_M]``, node features ``[*nodes, d_H]``; gives saliency ``[*nodes]``, a distribution over the
+    nodes of each graph.
 
     >>> from sargnn.data.batch import PackedBatch
     >>> batch = PackedBatch.from_edges(torch.randn(5, 3), torch.tensor([[0, 1], [1, 0]]))

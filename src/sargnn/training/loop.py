@@ -1,6 +1,7 @@
 """Fit one model: for epoch, for batch, evaluate, stop.
 
-Everything random in an epoch is drawn from the seed and the epoch's number, and the learning rate is a function of the history, so the
+Everything random in an epoch is drawn from the seed and the epoch's number, and the learning rate is a function of
+the history, so the
 state after an epoch is the whole state: resuming from it gives the same bits as never having stopped.
 """
 
@@ -19,9 +20,9 @@ from torch.nn import functional as F
 
 from sargnn.data.batch import Batch, TensorSet
 from sargnn.data.splits import Fold
-from sargnn.errors import InputError
+from sargnn.errors import Diverged, InputError
 
-__all__ = ["Diverged", "TrainingConfig", "TrainingState", "fit", "predict_logits"]
+__all__ = ["TrainingConfig", "TrainingState", "fit", "predict_logits"]
 
 Row = dict[str, Any]
 
@@ -39,8 +40,8 @@ class TrainingConfig:
     weight_decay: float = 0.0
     """L2 penalty of Adam."""
     schedule: Literal["constant", "step", "cosine", "plateau"] = "constant"
-    """How the learning rate falls: never; by half every `schedule_epochs`; along a cosine to zero; by half when the monitored value
-    has not improved for `schedule_epochs`."""
+    """How the learning rate falls: never; by half every `schedule_epochs`; along a cosine to zero; by half when the
+    monitored value has not improved for `schedule_epochs`."""
     schedule_epochs: int = 50
     """The period of the schedules step and plateau."""
     patience: int = 50
@@ -73,10 +74,6 @@ class TrainingConfig:
             raise InputError(f"training.learning_rate: got {self.learning_rate}, expected more than 0")
 
 
-class Diverged(RuntimeError):
-    """The loss is no longer a finite number; the state holds the last good weights."""
-
-
 @dataclass
 class TrainingState:
     """All there is to know between two epochs."""
@@ -98,9 +95,9 @@ class TrainingState:
 
 
 def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfig) -> Iterator[Row]:
-    """Train ``state.model`` until the epochs or the patience run out; yields one row an epoch, with ``state`` complete behind it.
+    """Train ``state.model`` until the epochs or the patience run out; yields one row an epoch.
 
-    When the iterator ends, the model has its best weights.
+    At each row ``state`` is complete; when the iterator ends, the model has its best weights.
 
     >>> rows = list(fit(state, data, fold, TrainingConfig(epochs=3)))  # doctest: +SKIP
     >>> [row["epoch"] for row in rows]  # doctest: +SKIP
@@ -140,7 +137,8 @@ def finished(state: TrainingState, config: TrainingConfig) -> bool:
 def predict_logits(
     model: nn.Module, data: TensorSet, index: np.ndarray, batch_size: int = 512
 ) -> tuple[Tensor, list[Tensor]]:
-    """Logits ``[G, C]`` of the graphs at ``index`` and the saliency of each layer, ``[N]`` over their nodes, in eval mode."""
+    """Logits ``[G, C]`` of the graphs at ``index`` and the saliency of each layer, ``[N]`` over their nodes, in eval
+    mode."""
     model.eval()
     logits: list[Tensor] = []
     saliency: list[tuple[Tensor, ...]] = []
@@ -163,7 +161,9 @@ def epoch_order(train: np.ndarray, seed: int, epoch: int) -> np.ndarray:
     return np.random.default_rng([seed, epoch]).permutation(train)
 
 
-_HINT = "lower training.learning_rate, or look for extreme values with `sargnn data check`; the last good weights are kept"
+_HINT = (
+    "lower training.learning_rate, or look for extreme values with `sargnn data check`; the last good weights are kept"
+)
 
 
 def _train_epoch(
@@ -194,6 +194,7 @@ def _train_epoch(
 
 def loss_of(model: nn.Module, batch: Batch, config: TrainingConfig, weights: Tensor | None = None) -> Tensor:
     """Cross-entropy of the classes, plus the weighted divergence of the saliency where it is supervised."""
+    assert batch.y is not None
     encoding = model.encode(batch)  # type: ignore[operator]
     loss = F.cross_entropy(model.head(encoding.graph), batch.y, weights)  # type: ignore[operator]
     if config.saliency_weight:

@@ -52,7 +52,9 @@ def balanced_accuracy(true: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def auroc(true: np.ndarray, probabilities: np.ndarray) -> float | None:
-    """Area under the ROC curve: of class 1 for two classes, else the mean over classes against the rest; none if undefined.
+    """Area under the ROC curve: of class 1 for two classes, else the mean of each class against the rest.
+
+    None where it is undefined: a class has no graph, or all.
 
     >>> auroc(np.array([0, 1]), np.array([[0.9, 0.1], [0.4, 0.6]]))
     1.0
@@ -66,8 +68,10 @@ def auroc(true: np.ndarray, probabilities: np.ndarray) -> float | None:
 def node_auc(saliency: np.ndarray, truth: np.ndarray, node_graph: np.ndarray) -> float | None:
     """How well saliency ranks the nodes that matter (``truth > 0``) above the others, inside each graph.
 
-    The mean over graphs of the area under the ROC curve of the graph's own nodes; graphs in which all nodes matter or none does
-    have no ranking and are left out. Pooling nodes of all graphs instead would mostly compare graph sizes, since saliency sums to 1.
+    The mean over graphs of the area under the ROC curve of the graph's own nodes; graphs in which all nodes matter or
+    none does
+    have no ranking and are left out. Pooling nodes of all graphs instead would mostly compare graph sizes, since
+    saliency sums to 1.
 
     >>> node_auc(np.array([0.7, 0.2, 0.1]), np.array([3.0, 0.0, 0.0]), np.array([0, 0, 0]))
     1.0

@@ -1,4 +1,4 @@
-"""The saved model: a folder of safetensors and JSON. Nothing in it is code, nothing is ever unpickled, and it loads on a CPU.
+"""The saved model: a folder of safetensors and JSON. Nothing in it is code or is ever unpickled; it loads on a CPU.
 
 ====================== ==============================================================================================
 ``config.json``        settings, classes and the fitted encoder: all that is needed to rebuild the model
@@ -24,8 +24,8 @@ from torch import Tensor, nn
 from sargnn.data.encodings import Encoder
 from sargnn.errors import InputError
 from sargnn.files import write_file
-from sargnn.training.settings import Settings
 from sargnn.training.loop import TrainingState
+from sargnn.training.settings import Settings
 from sargnn.training.trained import TrainedModel
 
 __all__ = [
@@ -124,7 +124,11 @@ def load_checkpoint(folder: Path, state: TrainingState) -> None:
     state.best_weights = {name: value.detach().clone() for name, value in state.model.state_dict().items()}
     _set_weights(state.model, parts["last"], path)
     for name, parameter in state.model.named_parameters():
-        moments = {key: parts["adam"][f"{key}/{name}"] for key in ("step", "exp_avg", "exp_avg_sq") if f"{key}/{name}" in parts["adam"]}
+        moments = {
+            key: parts["adam"][f"{key}/{name}"]
+            for key in ("step", "exp_avg", "exp_avg_sq")
+            if f"{key}/{name}" in parts["adam"]
+        }
         if moments:
             state.optimizer.state[parameter] = {k: v.to(parameter.device).clone() for k, v in moments.items()}
     try:
@@ -147,8 +151,8 @@ def _set_weights(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> No
     with torch.no_grad():
         for name, value in named.items():
             if value.shape != tensors[name].shape:
-                got, expected = list(tensors[name].shape), list(value.shape)
-                raise InputError(f"{path}: got shape {got} of '{name}', expected {expected}")
+                shape = list(tensors[name].shape)
+                raise InputError(f"{path}: got shape {shape} of '{name}', expected {list(value.shape)}")
             value.copy_(tensors[name])
 
 

@@ -56,8 +56,8 @@ class TrainingRun:
     state: TrainingState
     folder: Path | None = None
     scores: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By part (train, validation, test, ...): graphs, accuracy, its 95 % interval low..high, balanced_accuracy, auroc, and
-    saliency_auc where the truth is known. Filled by :meth:`finish`."""
+    """By part (train, validation, test, ...): graphs, accuracy, its 95 % interval low..high, balanced_accuracy, auroc,
+    and saliency_auc where the truth is known. Filled by :meth:`finish`."""
 
     @classmethod
     def start(
@@ -70,10 +70,10 @@ class TrainingRun:
         device: torch.device | str = "cpu",
         resume: bool = False,
     ) -> TrainingRun:
-        """Ready to train: the encoder fitted on the training graphs, the weights drawn from the seed or, to resume, read back.
+        """Ready to train: the encoder fitted on the training graphs, the weights drawn from the seed or read back.
 
-        ``fold``: which graphs to train, validate and test on; by default the set's official division or else a stratified
-        hold-out of 10 % and 10 % drawn from the seed.
+        ``fold``: which graphs to train, validate and test on; by default the set's official division or else a
+        stratified hold-out of 10 % and 10 % drawn from the seed.
         """
         folder = None if folder is None else Path(folder)
         require_two_classes(graphs)
@@ -144,16 +144,21 @@ class TrainingRun:
 
 
 def _same_run(folder: Path, graphs: GraphSet, settings: Settings, fold: Fold) -> TrainedModel:
-    """The half-trained model of ``folder``, if it is of these graphs, settings (but for the number of epochs) and fold."""
+    """The half-trained model of ``folder``, if it is of these graphs, settings (but for the number of epochs) and
+    fold."""
     trained = model_folder.load_untrained(folder)
     record = model_folder.read_training(folder)
     if record["data"]["fingerprint"] != graphs.fingerprint:
-        raise InputError(f"{folder}: got other graphs ({graphs.name}), expected those it was started with: {record['data']['name']}")
+        raise InputError(
+            f"{folder}: got other graphs ({graphs.name}), expected those it was started with: {record['data']['name']}"
+        )
     before, now = trained.settings.to_json(), settings.to_json()
     before["training"]["epochs"] = now["training"]["epochs"]
     for section in ("name", "model", "data", "training"):
         if before[section] != now[section]:
-            raise InputError(f"{folder}: got other settings in '{section}', expected those it was started with (its config.json)")
+            raise InputError(
+                f"{folder}: got other settings in '{section}', expected those it was started with (its config.json)"
+            )
     if record["split"]["train"] != fold.train.tolist():
         raise InputError(f"{folder}: got another split, expected the one it was started with (its training.json)")
     return TrainedModel(settings, trained.encoder, trained.classes, trained.model)
@@ -219,5 +224,7 @@ def find_device(name: str) -> torch.device:
     except RuntimeError as error:
         raise InputError(f"--device: got '{name}', expected cpu, cuda, cuda:N or auto") from error
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise InputError(f"--device: got '{name}', but this machine has {torch.cuda.device_count()} CUDA devices; use cpu")
+        raise InputError(
+            f"--device: got '{name}', but this machine has {torch.cuda.device_count()} CUDA devices; use cpu"
+        )
     return device

@@ -1,4 +1,5 @@
-"""What a run was asked to do: the model, data and training configs, from ``--set key=value``, a file, or a saved model folder."""
+"""What a run was asked to do: the model, data and training configs, from ``--set key=value``, a file, or a saved
+model folder."""
 
 from __future__ import annotations
 
@@ -46,7 +47,12 @@ class Settings:
         return cls(name, **{section: kind(**chosen[section]) for section, kind in kinds.items()})
 
     def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "model": asdict(self.model), "data": asdict(self.data), "training": asdict(self.training)}
+        return {
+            "name": self.name,
+            "model": asdict(self.model),
+            "data": asdict(self.data),
+            "training": asdict(self.training),
+        }
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Settings:

@@ -13,9 +13,9 @@ from sargnn.data.batch import TensorSet
 from sargnn.data.encodings import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
-from sargnn.training.settings import Settings
 from sargnn.systems import find_system
 from sargnn.training.loop import predict_logits
+from sargnn.training.settings import Settings
 
 __all__ = ["Prediction", "TrainedModel"]
 
@@ -79,6 +79,6 @@ class TrainedModel:
         unknown = sorted(set(graphs.classes) - set(self.classes))
         if unknown:
             raise InputError(
-                f"got class '{unknown[0]}' in {graphs.name}, expected the classes of training: {', '.join(self.classes)}"
+                f"got class '{unknown[0]}' in {graphs.name}, expected those of training: {', '.join(self.classes)}"
             )
         return np.array([self.classes.index(name) for name in graphs.classes])[graphs.y]

@@ -1,0 +1,72 @@
+"""sargnn: graph classification that shows which nodes decided.
+
+>>> import sargnn
+>>> graphs = sargnn.load("MUTAG")  # doctest: +SKIP
+>>> run = sargnn.train(graphs, "sar-sage")  # doctest: +SKIP
+>>> run.scores["test"]["accuracy"]  # doctest: +SKIP
+0.8421052631578947
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sargnn.data.batch import PackedBatch as PackedBatch
+    from sargnn.data.batch import PaddedBatch as PaddedBatch
+    from sargnn.data.batch import TensorSet as TensorSet
+    from sargnn.data.encodings import DataConfig as DataConfig
+    from sargnn.data.encodings import Encoder as Encoder
+    from sargnn.data.graphs import GraphSet as GraphSet
+    from sargnn.data.graphs import pack as pack
+    from sargnn.data.sources import load as load
+    from sargnn.data.splits import Fold as Fold
+    from sargnn.data.splits import holdout as holdout
+    from sargnn.data.splits import official as official
+    from sargnn.data.splits import read_splits as read_splits
+    from sargnn.data.splits import stratified_folds as stratified_folds
+    from sargnn.data.splits import write_splits as write_splits
+    from sargnn.data.synthetic import motifs as motifs
+    from sargnn.data.synthetic import triangles as triangles
+    from sargnn.errors import InputError as InputError
+    from sargnn.nn.model import SARGNN as SARGNN
+    from sargnn.nn.model import ModelConfig as ModelConfig
+    from sargnn.training.loop import TrainingConfig as TrainingConfig
+    from sargnn.training.model_folder import load_model as load_model
+    from sargnn.training.run import TrainingRun as TrainingRun
+    from sargnn.training.run import train as train
+    from sargnn.training.settings import Settings as Settings
+    from sargnn.training.trained import Prediction as Prediction
+    from sargnn.training.trained import TrainedModel as TrainedModel
+
+
+_HOME = {
+    "sargnn.data.batch": ("PackedBatch", "PaddedBatch", "TensorSet"),
+    "sargnn.data.encodings": ("DataConfig", "Encoder"),
+    "sargnn.data.graphs": ("GraphSet", "pack"),
+    "sargnn.data.sources": ("load",),
+    "sargnn.data.splits": ("Fold", "holdout", "official", "read_splits", "stratified_folds", "write_splits"),
+    "sargnn.data.synthetic": ("motifs", "triangles"),
+    "sargnn.errors": ("InputError",),
+    "sargnn.nn.model": ("SARGNN", "ModelConfig"),
+    "sargnn.training.loop": ("TrainingConfig",),
+    "sargnn.training.model_folder": ("load_model",),
+    "sargnn.training.run": ("TrainingRun", "train"),
+    "sargnn.training.settings": ("Settings",),
+    "sargnn.training.trained": ("Prediction", "TrainedModel"),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: importing the package itself does no work."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'sargnn' has no attribute '{name}'")
+    return getattr(importlib.import_module(_MODULE_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,90 @@
+"""What a person sees while work goes on: a bar on a terminal, plain lines elsewhere, always on standard error."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+Row = dict[str, Any]
+
+__all__ = ["note", "show_epochs", "show_steps", "table"]
+
+LINE_EVERY = 2.0
+"""Seconds between plain lines."""
+
+
+def note(text: str) -> None:
+    """One line on standard error."""
+    Console(stderr=True, soft_wrap=True, highlight=False).print(escape(text))
+
+
+def show_epochs(rows: Iterable[Row], epochs: int, done: int = 0) -> Iterator[Row]:
+    """Pass the rows of training on, showing losses, accuracy and the time left."""
+    return _show(rows, epochs, done, "epoch", _describe)
+
+
+def show_steps(items: Iterable[Any], total: int, name: str) -> Iterator[Any]:
+    """Pass ``items`` on, showing how many of ``total`` there have been."""
+    return _show(items, total, 0, name, lambda _: "")
+
+
+def _describe(row: Row) -> str:
+    return (
+        f"train loss {row['train_loss']:.4f}  validation loss {row['validation_loss']:.4f}  "
+        f"accuracy {row['validation_accuracy']:.1%}"
+    )
+
+
+def _show(items: Iterable[Any], total: int, done: int, name: str, describe: Callable[[Any], str]) -> Iterator[Any]:
+    console = Console(stderr=True)
+    follow = _bar if console.is_terminal else _lines
+    return follow(items, total, done, name, describe, console)
+
+
+def _bar(
+    items: Iterable[Any], total: int, done: int, name: str, describe: Callable[[Any], str], console: Console
+) -> Iterator[Any]:
+    columns = (
+        TextColumn("{task.fields[name]}"),
+        MofNCompleteColumn(),
+        BarColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=console, transient=False) as progress:
+        task = progress.add_task("", total=total, completed=done, name=name)
+        for item in items:
+            progress.update(task, advance=1, description=describe(item))
+            yield item
+
+
+def _lines(
+    items: Iterable[Any], total: int, done: int, name: str, describe: Callable[[Any], str], console: Console
+) -> Iterator[Any]:
+    start = last = time.monotonic()
+    text = ""
+    for number, item in enumerate(items, 1):
+        now = time.monotonic()
+        left = (now - start) / number * (total - done - number)
+        text = f"{name} {done + number}/{total}  {describe(item)}  at most {left:.0f} s left".replace("    ", "  ")
+        if now - last >= LINE_EVERY or number == 1:
+            last = now
+            console.print(text, soft_wrap=True, highlight=False, markup=False)
+            text = ""
+        yield item
+    if text:
+        console.print(text, soft_wrap=True, highlight=False, markup=False)
+
+
+def table(title: str, rows: dict[str, Any]) -> None:
+    """Names and values on standard output."""
+    console = Console(soft_wrap=True, highlight=False)
+    console.print(f"[bold]{escape(title)}[/bold]")
+    width = max(map(len, rows), default=0)
+    for name, value in rows.items():
+        console.print(f"  {escape(name.ljust(width))}  {escape(str(value))}")

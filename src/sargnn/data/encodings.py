@@ -1,0 +1,553 @@
+"""Node inputs: what a model sees of every node, fitted on the training graphs and on nothing else.
+
+====================  ======================================================================================
+``labels``            one-hot of the node label, matched by name
+``attributes``        node attributes, each standardised by the mean and deviation of the training nodes
+``degree``            one-hot of the degree 0..max; higher degrees share the last column
+``degree-scalar``     the degree, standardised on the training nodes
+``constant``          one
+``random-walk``       the probability that a random walk is back at its node after 2, 3, ... k + 1 steps
+``laplacian``         the first k non-trivial eigenvectors of the symmetric normalised Laplacian
+``auto``              attributes and labels where there are any, else degree
+====================  ======================================================================================
+
+The true saliency of a synthetic set is never an input.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from sargnn.data.graphs import CELLS, GraphSet, chunks, equal_size
+from sargnn.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["ENCODINGS", "DataConfig", "Encoder", "Encoding"]
+
+DENSE_NODES = 300
+"""Connected parts up to this size are computed as batches of dense matrices, larger ones sparsely."""
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Which node inputs to make of a graph.
+
+    >>> DataConfig(encodings=("degree", "random-walk"), walk_steps=4).walk_steps
+    4
+    """
+
+    encodings: tuple[str, ...] = ("auto",)
+    """Names of encodings, side by side in this order; ``auto`` takes what the graphs bring."""
+    walk_steps: int = 8
+    """Columns of ``random-walk``: return probabilities after 2..walk_steps + 1 steps."""
+    laplacian_vectors: int = 8
+    """Columns of ``laplacian``; graphs with fewer eigenvectors are padded with zeros."""
+    max_degree: int | None = None
+    """Last column of ``degree``; by default the largest degree of the training graphs."""
+
+    def __post_init__(self) -> None:
+        if not self.encodings:
+            raise InputError("data.encodings: got none, expected at least one")
+        for name in self.encodings:
+            _check_name(name, ("auto", *ENCODINGS), "data.encodings")
+        if len(set(self.encodings)) < len(self.encodings):
+            raise InputError(f"data.encodings: got {', '.join(self.encodings)}, expected each name once")
+        if self.walk_steps < 1:
+            raise InputError(f"data.walk_steps: got {self.walk_steps}, expected 1 or more")
+        if not 1 <= self.laplacian_vectors < DENSE_NODES:
+            raise InputError(f"data.laplacian_vectors: got {self.laplacian_vectors}, expected 1..{DENSE_NODES - 1}")
+        if self.max_degree is not None and self.max_degree < 1:
+            raise InputError(f"data.max_degree: got {self.max_degree}, expected 1 or more, or none")
+
+
+class Encoding(ABC):
+    """One block of columns: a frozen record of what was fitted, in plain values that JSON can hold."""
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, config: DataConfig, graphs: GraphSet) -> Encoding:
+        """Learn from the training graphs what :meth:`encode` needs."""
+
+    @property
+    @abstractmethod
+    def feature_names(self) -> tuple[str, ...]:
+        """One name a column."""
+
+    @abstractmethod
+    def encode(self, graphs: GraphSet) -> np.ndarray:
+        """[N, F]: the columns for every node."""
+
+
+@dataclass(frozen=True)
+class Labels(Encoding):
+    """One-hot of the node label, matched by name: another file may number its labels differently."""
+
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.names or len(set(self.names)) < len(self.names):
+            raise InputError(f"names: got {list(self.names)}, expected one or more, each once")
+
+    @classmethod
+    def fit(cls, config: DataConfig, graphs: GraphSet) -> Labels:
+        # All names of the set, seen in training or not: a rare label must not make a test graph unreadable.
+        return cls(_label_codes(graphs)[1])
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(f"label {name}" for name in self.names)
+
+    def encode(self, graphs: GraphSet) -> np.ndarray:
+        own_codes, own_names = _label_codes(graphs)
+        column = {name: i for i, name in enumerate(self.names)}
+        codes = np.array([column.get(name, -1) for name in own_names], np.int64)[own_codes]
+        if (codes < 0).any():
+            node = int(np.argmax(codes < 0))
+            got = f"got node label {own_names[own_codes[node]]!r} in {_place(graphs, node)}"
+            raise InputError(f"{got}, expected one of {', '.join(self.names)}")
+        return _one_hot(codes, len(self.names))
+
+
+@dataclass(frozen=True)
+class Attributes(Encoding):
+    """Node attributes, each less its mean over its deviation on the training nodes."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.mean) != len(self.std) or not self.mean:
+            raise InputError(f"got {len(self.mean)} means and {len(self.std)} deviations, expected as many")
+        if min(self.std) <= 0:
+            raise InputError(f"std: got {min(self.std)}, expected positive numbers")
+
+    @classmethod
+    def fit(cls, config: DataConfig, graphs: GraphSet) -> Attributes:
+        return cls(*_moments(_attributes(graphs)))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(f"attribute {i}" for i in range(len(self.mean)))
+
+    def encode(self, graphs: GraphSet) -> np.ndarray:
+        values = _attributes(graphs)
+        if values.shape[1] != len(self.mean):
+            raise InputError(f"got {values.shape[1]} node attributes, expected {len(self.mean)}, in {graphs.name}")
+        return (values - self.mean) / self.std
+
+
+@dataclass(frozen=True)
+class Degree(Encoding):
+    """One-hot of the degree; the last column takes every degree from ``max_degree`` on."""
+
+    max_degree: int
+
+    def __post_init__(self) -> None:
+        if self.max_degree < 0:
+            raise InputError(f"max_degree: got {self.max_degree}, expected 0 or more")
+
+    @classmethod
+    def fit(cls, config: DataConfig, graphs: GraphSet) -> Degree:
+        return cls(config.max_degree or int(graphs.degrees.max()))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return (*(f"degree {d}" for d in range(self.max_degree)), f"degree {self.max_degree} or more")
+
+    def encode(self, graphs: GraphSet) -> np.ndarray:
+        return _one_hot(np.minimum(graphs.degrees, self.max_degree), self.max_degree + 1)
+
+
+@dataclass(frozen=True)
+class DegreeScalar(Encoding):
+    """The degree, less its mean over its deviation on the training nodes."""
+
+    mean: float
+    std: float
+
+    def __post_init__(self) -> None:
+        if self.std <= 0:
+            raise InputError(f"std: got {self.std}, expected a positive number")
+
+    @classmethod
+    def fit(cls, config: DataConfig, graphs: GraphSet) -> DegreeScalar:
+        (mean,), (std,) = _moments(graphs.degrees[:, None].astype(np.float64))
+        return cls(mean, std)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return ("degree, standardised",)
+
+    def encode(self, graphs: GraphSet) -> np.ndarray:
+        return (graphs.degrees[:, None] - self.mean) / self.std
+
+
+@dataclass(frozen=True)
+class Constant(Encoding):
+    """One for every node: the structure of the graph alone speaks."""
+
+    @classmethod
+    def fit(cls, config: DataConfig, graphs: GraphSet) -> Constant:
+        return cls()
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return ("constant",)
+
+    def encode(self, graphs: GraphSet) -> np.ndarray:
+        return np.ones((graphs.num_nodes, 1), np.float32)
+
+
+@dataclass(frozen=True)
+class RandomWalk(Encoding):
+    r"""Return probabilities :math:`(P^t)_{vv}`, :math:`t = 2, ..., k + 1`, of the walk :math:`P = D^{-1} A`.
+
+    Self-loops and edge directions are left out of :math:`A`. One step can never return, so the first column
+    is for two steps. A node without edges gets zeros.
+    """
+
+    steps: int
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise InputError(f"steps: got {self.steps}, expected 1 or more")
+
+    @classmethod
+    def fit(cls, config: DataConfig, graphs: GraphSet) -> RandomWalk:
+        return cls(config.walk_steps)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(f"back after {t} steps" for t in range(2, self.steps + 2))
+
+    def encode(self, graphs: GraphSet) -> np.ndarray:
+        out = np.zeros((graphs.num_nodes, self.steps), np.float32)
+        for nodes, walk in _connected_parts(graphs):
+            n = nodes.shape[1]
+            for columns in chunks(np.arange(n), n if isinstance(walk, np.ndarray) else CELLS // n):
+                start = np.zeros((n, len(columns)))
+                start[columns, np.arange(len(columns))] = 1
+                out[nodes[:, columns]] = _return_probabilities(walk, start, self.steps)
+        return out
+
+
+@dataclass(frozen=True)
+class Laplacian(Encoding):
+    r"""Unit eigenvectors of :math:`L = I - D^{-1/2} A D^{-1/2}` for its smallest positive eigenvalues.
+
+    Self-loops and edge directions are left out of :math:`A`. The eigenvalue 0 is trivial, once for every
+    connected part: its vectors say only which part a node is in. A node without edges gets zeros, and so do
+    columns beyond the last eigenvector.
+
+    An eigenvector is known up to its sign. Taken is the sign that makes its sum of cubes positive and, where
+    that sum vanishes (a symmetry of the graph turns the vector around), its absolute values: rules that
+    commute with any renumbering of the nodes. What stays arbitrary is the basis for a *repeated* eigenvalue,
+    as in a cycle, a star, or two equal parts: the columns are still made of eigenvectors, but renumbering the
+    nodes may give others.
+    """
+
+    vectors: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.vectors < DENSE_NODES:
+            raise InputError(f"vectors: got {self.vectors}, expected 1..{DENSE_NODES - 1}")
+
+    @classmethod
+    def fit(cls, config: DataConfig, graphs: GraphSet) -> Laplacian:
+        return cls(config.laplacian_vectors)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(f"eigenvector {i}" for i in range(1, self.vectors + 1))
+
+    def encode(self, graphs: GraphSet) -> np.ndarray:
+        # The eigenvalues of a graph are those of its connected parts: solve each part, then merge.
+        out = np.zeros((graphs.num_nodes, self.vectors), np.float32)
+        solved = []
+        for nodes, walk in _connected_parts(graphs):
+            values, vectors = _smallest_eigenvectors(walk, self.vectors)
+            solved.append((nodes, values, _fix_sign(vectors).astype(np.float32)))
+        if not solved:
+            return out
+        owners = [np.repeat(graphs.node_graph[nodes[:, 0]], values.shape[1]) for nodes, values, _ in solved]
+        every_value = np.concatenate([values.ravel() for _, values, _ in solved])
+        rank = _rank_within(np.concatenate(owners), every_value)
+        for nodes, values, vectors in solved:
+            column, rank = rank[: values.size].reshape(values.shape), rank[values.size :]
+            part, vector = np.nonzero(column < self.vectors)
+            out[nodes[part], column[part, vector, None]] = vectors[part, :, vector]
+        return out
+
+
+ENCODINGS: dict[str, type[Encoding]] = {
+    "labels": Labels,
+    "attributes": Attributes,
+    "degree": Degree,
+    "degree-scalar": DegreeScalar,
+    "constant": Constant,
+    "random-walk": RandomWalk,
+    "laplacian": Laplacian,
+}
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Node inputs as fitted on the training graphs, saved with the model: new graphs get the same columns.
+
+    >>> from sargnn.data.graphs import pack
+    >>> path = pack([(3, [(0, 1), (1, 0), (1, 2), (2, 1)])], name="paths")
+    >>> encoder = Encoder.fit(DataConfig(), path)
+    >>> encoder.notes
+    ('paths has no node inputs: using one-hot degree, 0..2',)
+    >>> encoder.encode(path).tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+
+    encodings: tuple[Encoding, ...]
+    """The blocks of columns, side by side."""
+    notes: tuple[str, ...] = ()
+    """What was chosen for the user, in plain sentences."""
+
+    @classmethod
+    def fit(cls, config: DataConfig, graphs: GraphSet) -> Encoder:
+        """Fit on the training graphs: label names, means and deviations, the largest degree."""
+        if graphs.num_nodes == 0:
+            raise InputError(f"got no nodes, expected training graphs, in {graphs.name}")
+        found = _own_inputs(graphs) or ("degree",)
+        names = [n for name in config.encodings for n in (found if name == "auto" else (name,))]
+        encodings = tuple(ENCODINGS[name].fit(config, graphs) for name in dict.fromkeys(names))
+        if "auto" not in config.encodings or found != ("degree",):
+            return cls(encodings)
+        last = Degree.fit(config, graphs).max_degree
+        return cls(encodings, (f"{graphs.name} has no node inputs: using one-hot degree, 0..{last}",))
+
+    @cached_property
+    def feature_names(self) -> tuple[str, ...]:
+        """One name a column."""
+        return tuple(name for encoding in self.encodings for name in encoding.feature_names)
+
+    @property
+    def width(self) -> int:
+        """Number of columns, F."""
+        return len(self.feature_names)
+
+    def encode(self, graphs: GraphSet) -> np.ndarray:
+        """float32 [N, F]: the inputs of every node; refuses graphs whose inputs are not those fitted."""
+        blocks = [encoding.encode(graphs).astype(np.float32, copy=False) for encoding in self.encodings]
+        return np.concatenate(blocks, axis=1)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON that :meth:`from_json` reads back.
+
+        >>> Encoder((RandomWalk(4),)).to_json()
+        {'encodings': [{'encoding': 'random-walk', 'steps': 4}], 'notes': []}
+        """
+        name_of = {kind: name for name, kind in ENCODINGS.items()}
+        blocks = [{"encoding": name_of[type(encoding)], **vars(encoding)} for encoding in self.encodings]
+        return {
+            "encodings": [{k: list(v) if isinstance(v, tuple) else v for k, v in b.items()} for b in blocks],
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_json(cls, content: Any) -> Encoder:
+        """The encoder that :meth:`to_json` wrote; an :class:`InputError` when it is not one."""
+        blocks = content.get("encodings") if isinstance(content, dict) else None
+        if not isinstance(blocks, list) or not blocks:
+            raise InputError("encoder: got no encodings, expected {'encodings': [...], 'notes': [...]}")
+        encodings = tuple(_encoding_from_json(b, f"encoder.encodings[{i}]") for i, b in enumerate(blocks))
+        return cls(encodings, _parsed(tuple[str, ...], content.get("notes", []), "encoder.notes"))
+
+
+def _encoding_from_json(block: Any, where: str) -> Encoding:
+    if not isinstance(block, dict) or not isinstance(block.get("encoding"), str):
+        raise InputError(f"{where}: got {block!r}, expected {{'encoding': NAME, ...}}")
+    _check_name(block["encoding"], tuple(ENCODINGS), where)
+    kind = ENCODINGS[block["encoding"]]
+    values = {key: value for key, value in block.items() if key != "encoding"}
+    hints = get_type_hints(kind)
+    if set(values) != set(hints):
+        raise InputError(f"{where}: got fields {sorted(values)}, expected {sorted(hints)}")
+    fields = {key: _parsed(hints[key], value, f"{where}.{key}") for key, value in values.items()}
+    try:
+        return kind(**fields)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _parsed(hint: Any, value: Any, where: str) -> Any:
+    """A JSON value as the type of a field: str, int, float, or a tuple of one of them."""
+    if get_origin(hint) is tuple and isinstance(value, list):
+        return tuple(_parsed(get_args(hint)[0], v, f"{where}[{i}]") for i, v in enumerate(value))
+    if hint is float and type(value) in (int, float) and -1e300 < value < 1e300:  # so not NaN
+        return float(value)
+    if hint in (int, str) and type(value) is hint:
+        return value
+    expected = {str: "a text", int: "a whole number", float: "a finite number"}.get(hint, "a list")
+    raise InputError(f"{where}: got {value!r}, expected {expected}")
+
+
+def _check_name(name: str, known: tuple[str, ...], where: str) -> None:
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"{where}: got {name!r}, expected one of {', '.join(known)}{hint}")
+
+
+def _own_inputs(graphs: GraphSet) -> tuple[str, ...]:
+    """The encodings of what the graphs bring themselves."""
+    attributes = graphs.node_attributes
+    there = {
+        "attributes": attributes is not None and attributes.shape[1] > 0,
+        "labels": graphs.node_labels is not None,
+    }
+    return tuple(name for name, found in there.items() if found)
+
+
+def _label_codes(graphs: GraphSet) -> tuple[np.ndarray, tuple[str, ...]]:
+    """int64 [N] and what each code means; without names the codes name themselves."""
+    codes = graphs.node_labels
+    if codes is None:
+        raise InputError(f"got no node labels, expected a label for every node, in {graphs.name}")
+    return codes, graphs.node_label_names or tuple(map(str, range(int(codes.max(initial=-1)) + 1)))
+
+
+def _attributes(graphs: GraphSet) -> np.ndarray:
+    """float64 [N, A], all finite."""
+    if "attributes" not in _own_inputs(graphs):
+        raise InputError(f"got no node attributes, expected numbers for every node, in {graphs.name}")
+    values = np.asarray(graphs.node_attributes, np.float64)
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        node, column = map(int, bad[0])
+        got = f"got {values[node, column]} as attribute {column}"
+        raise InputError(f"{got} in {_place(graphs, node)}, expected a finite number")
+    return values
+
+
+def _place(graphs: GraphSet, node: int) -> str:
+    graph = int(graphs.node_graph[node])
+    return f"graph {graph} (node {node - graphs.node_ptr[graph]}) of {graphs.name}"
+
+
+def _moments(values: np.ndarray) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and deviation of each column; the deviation of a constant column is 1, so that it becomes 0."""
+    # Rounding can give a constant column a deviation of 1e-17, so the values themselves are asked.
+    deviation = np.where(np.ptp(values, axis=0) > 0, values.std(axis=0), 1.0)
+    return tuple(values.mean(axis=0).tolist()), tuple(deviation.tolist())
+
+
+def _one_hot(codes: np.ndarray, width: int) -> np.ndarray:
+    out = np.zeros((len(codes), width), np.float32)
+    out[np.arange(len(codes)), codes] = 1
+    return out
+
+
+def _symmetric_walk(graphs: GraphSet) -> csr_array:
+    r"""[N, N]: :math:`S = D^{-1/2} A D^{-1/2}`, block-diagonal over graphs; A has no loops, no directions."""
+    from scipy.sparse import csr_array
+
+    source, target = graphs.edges + graphs.node_ptr[graphs.edge_graph]
+    source, target = source[source != target], target[source != target]
+    ends = np.concatenate([source, target]), np.concatenate([target, source])
+    walk = csr_array((np.ones(len(ends[0])), ends), shape=(graphs.num_nodes, graphs.num_nodes))
+    degree = np.diff(walk.indptr)
+    scale = 1 / np.sqrt(np.maximum(degree, 1))
+    walk.data = np.repeat(scale, degree) * scale[walk.indices]
+    return walk
+
+
+def _connected_parts(graphs: GraphSet) -> Iterator[tuple[np.ndarray, Any]]:
+    """Connected parts of more than one node: the nodes [C, n] of C parts of one size, and their S.
+
+    S is float64 [C, n, n] for small parts; for a large one C = 1 and S is sparse [n, n]. Parts rather than
+    graphs, because no walk leaves its part and every eigenvector is one of a part.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    walk = _symmetric_walk(graphs)
+    _, part = connected_components(walk, directed=False)
+    sizes = np.bincount(part)
+    order = np.argsort(part, kind="stable")
+    start = np.cumsum(sizes) - sizes
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order)) - start[part[order]]
+    for batch in equal_size(sizes):
+        n = int(sizes[batch[0]])
+        nodes = order[start[batch, None] + np.arange(n)]
+        if n > DENSE_NODES:
+            yield from ((own[None], walk[own][:, own]) for own in nodes)
+        elif n > 1:
+            rows = walk[nodes.ravel()].tocoo()
+            dense = np.zeros((nodes.size, n))
+            dense[rows.row, position[rows.col]] = rows.data
+            yield nodes, dense.reshape(-1, n, n)
+
+
+def _return_probabilities(walk: Any, start: np.ndarray, steps: int) -> np.ndarray:
+    r"""[..., c, steps]: :math:`(P^t)_{vv}`, t = 2, ..., steps + 1; ``start`` [n, c] are unit vectors of the v.
+
+    P and S are similar by a diagonal matrix, so their powers have one diagonal; S is symmetric, so that
+    :math:`(S^{a+b})_{vv} = \sum_u (S^a)_{uv} (S^b)_{uv}` and half the products suffice.
+    """
+    found: list[np.ndarray] = []
+    walked = walk @ start
+    while len(found) < steps:
+        further = walk @ walked
+        found += [(walked * walked).sum(-2), (walked * further).sum(-2)]
+        walked = further
+    return np.stack(found[:steps], axis=-1)
+
+
+def _smallest_eigenvectors(walk: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Positive eigenvalues [C, k] of L = I - S, increasing, and their vectors [C, n, k], k <= count."""
+    if isinstance(walk, np.ndarray):
+        values, vectors = np.linalg.eigh(np.eye(walk.shape[1]) - walk)
+    else:
+        values, vectors = _sparse_eigenvectors(walk, count + 1)
+    return values[:, 1 : count + 1], vectors[:, :, 1 : count + 1]
+
+
+def _sparse_eigenvectors(walk: csr_array, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The ``count`` smallest eigenvalues [1, count] of L = I - S and their vectors [1, n, count]."""
+    from scipy.sparse import eye_array
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
+    n = walk.shape[0]
+    start = np.random.default_rng(0).random(n)  # fixed, so that equal graphs get equal inputs
+    try:  # quick for graphs that mix well, whose factors would fill up
+        memory = min(n, max(40, 2 * count))
+        values, vectors = eigsh(walk, count, which="LA", v0=start, ncv=memory, maxiter=100)
+        values = 1 - values
+    except ArpackNoConvergence:  # long thin graphs mix badly, and their factors stay sparse
+        laplacian = eye_array(n, format="csc") - walk.tocsc()
+        values, vectors = eigsh(laplacian, count, sigma=-1e-6, v0=start)
+    order = np.argsort(values)
+    return values[None, order], vectors[None, :, order]
+
+
+def _fix_sign(vectors: np.ndarray) -> np.ndarray:
+    """[C, n, k]: each vector with a positive sum of cubes, or its absolute values where that sum vanishes."""
+    cubes = (vectors**3).sum(axis=1, keepdims=True)
+    return np.where(np.abs(cubes) < 1e-8, np.abs(vectors), vectors * np.sign(cubes))
+
+
+def _rank_within(graph: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Each value's place, from 0, among the values of its graph.
+
+    >>> _rank_within(np.array([0, 1, 0]), np.array([0.5, 0.1, 0.2])).tolist()
+    [1, 0, 0]
+    """
+    order = np.lexsort((value, graph))
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order)) - np.searchsorted(graph[order], graph[order])
+    return rank

@@ -1,0 +1,180 @@
+"""Which graphs train, select and test a model: hold-out, cross-validation, official divisions, split files.
+
+The file form is the published one of Errica et al. (2020), with graph indices from 0::
+
+    [{"test": [...], "model_selection": [{"train": [...], "validation": [...]}]}, ...]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sargnn.data.graphs import PARTS, GraphSet
+from sargnn.errors import InputError
+from sargnn.files import write_file
+
+__all__ = ["Fold", "holdout", "official", "read_splits", "stratified_folds", "write_splits"]
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Disjoint graph indices: to fit on, to choose the epoch and settings by, to report on."""
+
+    train: np.ndarray
+    """int64 [train graphs]."""
+    validation: np.ndarray
+    """int64 [validation graphs]."""
+    test: np.ndarray
+    """int64 [test graphs]."""
+
+
+def holdout(graphs: GraphSet, *, seed: int = 0, validation: float = 0.1, test: float = 0.1) -> Fold:
+    """One random division, with each class in the same proportions in every part, as far as whole graphs allow.
+
+    A class of three graphs or more is in every part, a smaller one in the training part only.
+
+    >>> from sargnn.data.graphs import pack
+    >>> fold = holdout(pack([(1, [])] * 20, y=[0, 1] * 10, classes=["a", "b"]))
+    >>> len(fold.train), len(fold.validation), len(fold.test)
+    (16, 2, 2)
+    """
+    if graphs.y is None:
+        raise InputError(f"got no classes, expected a class for every graph, in {graphs.name}")
+    for name, share in (("validation", validation), ("test", test)):
+        _check_share(name, share)
+    if validation + test >= 1:
+        raise InputError(f"validation + test: got {validation} + {test}, expected less than 1")
+    return Fold(*_divide(graphs.y, (1 - validation - test, validation, test), np.random.default_rng(seed)))
+
+
+def official(graphs: GraphSet) -> Fold | None:
+    """The division that comes with the set, if one does; its large test, where it has one, is in no part.
+
+    >>> from sargnn.data.synthetic import triangles
+    >>> fold = official(triangles(train=20, validation=10, test=10, test_large=0))
+    >>> fold.validation.tolist()
+    [20, 21, 22, 23, 24, 25, 26, 27, 28, 29]
+    """
+    if graphs.part is None:
+        return None
+    train, validation, test = (np.flatnonzero(graphs.part == PARTS.index(name)) for name in PARTS[:3])
+    return Fold(train, validation, test)
+
+
+def stratified_folds(
+    y: np.ndarray | Sequence[int], folds: int = 10, *, seed: int = 0, validation: float = 0.1
+) -> list[Fold]:
+    """Cross-validation: every graph is tested once; of the rest of each fold, a stratified share is held out.
+
+    Graphs, sorted by class and shuffled within it, are dealt to the folds in turn: each class and the whole set
+    are spread over the folds as evenly as whole graphs allow.
+
+    >>> y = np.array([0, 0, 1, 1])
+    >>> [y[fold.test].tolist() for fold in stratified_folds(y, folds=2, validation=0.0)]
+    [[0, 1], [0, 1]]
+    """
+    y = np.asarray(y)
+    if not 2 <= folds <= len(y):
+        raise InputError(f"folds: got {folds}, expected 2..{len(y)}, the number of graphs")
+    _check_share("validation", validation)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(y))
+    order = order[np.argsort(y[order], kind="stable")]
+    result = []
+    for fold in range(folds):
+        test = np.sort(order[fold::folds])
+        rest = np.setdiff1d(np.arange(len(y)), test)
+        train, held_out = _divide(y[rest], (1 - validation, validation), rng)
+        result.append(Fold(rest[train], rest[held_out], test))
+    return result
+
+
+def _divide(y: np.ndarray, shares: tuple[float, ...], rng: np.random.Generator) -> list[np.ndarray]:
+    """Sorted indices of each part; the first is the training part."""
+    parts: list[list[np.ndarray]] = [[np.empty(0, np.int64)] for _ in shares]
+    for label in np.unique(y):
+        members = rng.permutation(np.flatnonzero(y == label))
+        cuts = np.cumsum(_counts(len(members), shares))[:-1]
+        for part, chosen in zip(parts, np.split(members, cuts), strict=True):
+            part.append(chosen)
+    return [np.sort(np.concatenate(part)) for part in parts]
+
+
+def _counts(total: int, shares: tuple[float, ...]) -> np.ndarray:
+    """``total`` graphs of one class by largest remainder, then one for each part that would have none.
+
+    >>> _counts(12, (0.8, 0.1, 0.1)).tolist(), _counts(4, (0.8, 0.1, 0.1)).tolist()
+    ([10, 1, 1], [2, 1, 1])
+    """
+    wanted = np.array(shares) > 0
+    if total < wanted.sum():
+        return np.array([total] + [0] * (len(shares) - 1))
+    ideal = total * np.array(shares)
+    counts = np.floor(ideal + 1e-9).astype(np.int64)  # 0.7 * 10 is a whole number
+    counts[np.argsort(counts - ideal, kind="stable")[: total - counts.sum()]] += 1
+    for part in np.flatnonzero(wanted & (counts == 0)):
+        counts[np.argmax(counts)] -= 1
+        counts[part] += 1
+    return counts
+
+
+def _check_share(name: str, share: float) -> None:
+    if not 0 <= share < 1:
+        raise InputError(f"{name}: got {share}, expected a share from 0 to less than 1")
+
+
+def write_splits(path: Path | str, folds: Sequence[Fold]) -> None:
+    """Write folds in the published form, which :func:`read_splits` and other tools read."""
+    content = [
+        {
+            "test": fold.test.tolist(),
+            "model_selection": [{"train": fold.train.tolist(), "validation": fold.validation.tolist()}],
+        }
+        for fold in folds
+    ]
+    write_file(Path(path), json.dumps(content))
+
+
+def read_splits(path: Path | str, graphs: GraphSet) -> list[Fold]:
+    """Read folds in the published form, as they stand in the file; refuses what does not fit ``graphs``."""
+    try:
+        content = json.loads(Path(path).read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not a readable split file ({error})") from error
+    if not isinstance(content, list) or not content:
+        raise InputError(f"got no list of folds, expected [{{'test': ..., 'model_selection': ...}}, ...], in {path}")
+    return [_fold(entry, f"fold {number}", len(graphs), path) for number, entry in enumerate(content)]
+
+
+def _fold(entry: Any, where: str, total: int, path: Path | str) -> Fold:
+    inner = entry.get("model_selection") if isinstance(entry, dict) else None
+    if not isinstance(inner, list) or len(inner) != 1 or not isinstance(inner[0], dict):
+        raise InputError(
+            f"got no single model_selection in {where}, expected [{{'train': ..., 'validation': ...}}], in {path}"
+        )
+    lists = {"train": inner[0].get("train"), "validation": inner[0].get("validation"), "test": entry.get("test")}
+    parts = {name: _indices(values, f"{where} {name}", total, path) for name, values in lists.items()}
+    if not len(parts["train"]):
+        raise InputError(f"got no graphs in {where} train, expected some, in {path}")
+    owner: dict[int, str] = {}
+    for name, values in parts.items():
+        for index in values.tolist():
+            if index in owner:
+                raise InputError(f"got index {index} in {where} {owner[index]} and {name}, expected it once, in {path}")
+            owner[index] = name
+    return Fold(**parts)
+
+
+def _indices(values: Any, where: str, total: int, path: Path | str) -> np.ndarray:
+    if not isinstance(values, list):
+        raise InputError(f"got no list in {where}, expected graph indices, in {path}")
+    for value in values:
+        if type(value) is not int or not 0 <= value < total:
+            raise InputError(f"got index {value!r} in {where}, expected 0..{total - 1}, in {path}")
+    return np.array(values, np.int64)

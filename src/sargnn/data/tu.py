@@ -1,0 +1,325 @@
+"""The TU-Dortmund text format: one set of graphs in a few comma-separated files, in a folder or a zip.
+
+============================  =======================================================================
+``NAME_A.txt``                ``source, target`` of each directed edge, nodes counted from 1
+``NAME_graph_indicator.txt``  the graph of each node, counted from 1
+``NAME_graph_labels.txt``     the class of each graph; without this file, ``NAME_graph_attributes.txt``
+``NAME_node_labels.txt``      the category of each node; each combination of several columns is one
+``NAME_node_attributes.txt``  real numbers of each node
+``NAME_edge_labels.txt``      the category of each line of ``NAME_A.txt``
+``NAME_edge_attributes.txt``  real numbers of each line of ``NAME_A.txt``
+============================  =======================================================================
+
+The first two must be there. Nothing is unpacked to disk, and a complaint names the file, the line and the
+graph (counted from 0).
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sargnn.data.graphs import EDGE_ARRAYS, NODE_ARRAYS, GraphSet, sort_edges
+from sargnn.errors import InputError
+
+__all__ = ["Place", "Table", "assemble", "read_folder", "read_zip"]
+
+AnyPath = TypeVar("AnyPath", bound=PurePath)
+
+KINDS = (
+    "A", "graph_indicator", "graph_labels", "graph_attributes",
+    "node_labels", "node_attributes", "edge_labels", "edge_attributes",
+)  # fmt: skip
+
+UNPACKED_LIMIT = 4 << 30
+"""Bytes that a zip may hold when unpacked; more is taken for a zip bomb."""
+
+CHUNK = 1 << 20
+LARGEST_INTEGER = 2.0**53
+"""Numbers are parsed as float64, which is exact for integers up to here."""
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """One file of the format."""
+
+    where: str
+    """What error messages call it."""
+    text: bytes
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a row of numbers stands, in the words of an error message.
+
+    >>> Place(lambda row: f"X_A.txt line {row + 1}", np.array([0, 1])).refuse(1, "'C'", "a number")
+    InputError("X_A.txt line 2: got 'C', expected a number, in graph 1")
+    """
+
+    name: Callable[[int], str]
+    graph: np.ndarray | None = None
+    """int64 [R]: the graph that each row is about, where that is known."""
+
+    def refuse(self, row: int, got: str, expected: str) -> InputError:
+        graph = "" if self.graph is None or row >= len(self.graph) else f", in graph {self.graph[row]}"
+        return InputError(f"{self.name(row)}: got {got}, expected {expected}{graph}")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers as they were written; the methods give them a meaning or refuse, naming the place.
+
+    >>> Table(np.array([[7.0], [-1.0], [7.0]]), Place(str)).categories()
+    (array([1, 0, 1]), ('-1', '7'))
+    """
+
+    values: np.ndarray
+    """float64 [R, C]."""
+    place: Place
+
+    def integers(self) -> np.ndarray:
+        """int64 [R, C]."""
+        whole = (self.values == np.rint(self.values)) & (np.abs(self.values) <= LARGEST_INTEGER)
+        self._require(whole, "an integer")
+        return self.values.astype(np.int64)
+
+    def reals(self) -> np.ndarray:
+        """float32 [R, C], every one finite."""
+        with np.errstate(over="ignore"):  # what does not fit is refused in the next line
+            values = self.values.astype(np.float32)
+        self._require(np.isfinite(values), "a finite number")
+        return values
+
+    def categories(self) -> tuple[np.ndarray, tuple[str, ...]]:
+        """int64 [R], an index into the distinct rows in order; their names, ``"3"`` or ``"3,0"``."""
+        values = self.integers()
+        if values.shape[1] == 1:
+            distinct, index = np.unique(values, return_inverse=True)
+        else:
+            distinct, index = np.unique(values, axis=0, return_inverse=True)
+        rows = distinct.reshape(-1, values.shape[1]).tolist()
+        return index.reshape(-1), tuple(",".join(map(str, row)) for row in rows)
+
+    def _require(self, good: np.ndarray, expected: str) -> None:
+        if not good.all():
+            row, column = map(int, np.argwhere(~good)[0])
+            value = float(self.values[row, column])
+            raise self.place.refuse(row, f"{value} in column {column + 1}", expected)
+
+
+def read_folder(folder: Path) -> GraphSet:
+    """The set whose files ``NAME_A.txt``, ``NAME_graph_indicator.txt``, ... lie in ``folder``."""
+    try:
+        name, paths = _files_of_the_set(folder.iterdir(), str(folder))
+        files = {kind: TextFile(str(path), path.read_bytes()) for kind, path in paths.items()}
+    except OSError as error:
+        raise InputError(f"{error.filename}: cannot read ({error.strerror})") from error
+    return _read(name, files, str(folder))
+
+
+def read_zip(archive: Path | io.BufferedIOBase, place: str) -> GraphSet:
+    """The set in a zip, under ``NAME/`` or at the top; ``place`` is what error messages call the zip."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            members = {PurePosixPath(member.filename): member for member in opened.infolist()}
+            _refuse_unsafe(opened.infolist(), place)
+            name, paths = _files_of_the_set(members, place)
+            files, left = {}, UNPACKED_LIMIT
+            for kind, path in paths.items():
+                with opened.open(members[path]) as member:
+                    files[kind] = TextFile(f"{place}/{path}", _read_at_most(left, member.read, place))
+                left -= len(files[kind].text)
+    except InputError:
+        raise
+    except Exception as error:  # a damaged zip raises almost anything: zlib, struct, encoding, OS errors, ...
+        raise InputError(f"{place}: not a readable zip ({error})") from error
+    return _read(name, files, place)
+
+
+def _refuse_unsafe(members: list[zipfile.ZipInfo], place: str) -> None:
+    for member in members:
+        path = PureWindowsPath(member.filename)  # splits at both kinds of slash and knows drives
+        if path.anchor or ".." in path.parts:
+            raise InputError(f"{place}: got member {member.filename!r}, expected paths inside the zip only")
+    size = sum(member.file_size for member in members)
+    if size > UNPACKED_LIMIT:
+        raise InputError(f"{place}: got {size} bytes when unpacked, expected at most {UNPACKED_LIMIT}")
+
+
+def _read_at_most(limit: int, read: Callable[[int], bytes], place: str) -> bytes:
+    """All that ``read`` gives, or an error once it exceeds ``limit`` bytes: what a zip declares may be a lie."""
+    chunks: list[bytes] = []
+    while chunk := read(CHUNK):
+        chunks.append(chunk)
+        limit -= len(chunk)
+        if limit < 0:
+            raise InputError(f"{place}: got more bytes when unpacked than the {UNPACKED_LIMIT} allowed")
+    return b"".join(chunks)
+
+
+def _files_of_the_set(paths: Iterable[AnyPath], place: str) -> tuple[str, dict[str, AnyPath]]:
+    """NAME, and the path of each kind of file that is there."""
+    visible = [path for path in paths if not path.name.startswith(".")]  # macOS adds ._NAME_A.txt
+    edges = [path for path in visible if path.name.endswith("_A.txt") and path.name != "_A.txt"]
+    if len(edges) != 1:
+        got = ", ".join(sorted(map(str, edges))) or "no NAME_A.txt"
+        raise InputError(f"{place}: got {got}, expected the files of one TU set (NAME_A.txt, ...)")
+    name = edges[0].name.removesuffix("_A.txt")
+    wanted = {edges[0].with_name(f"{name}_{kind}.txt"): kind for kind in KINDS}
+    return name, {wanted[path]: path for path in visible if path in wanted}
+
+
+def _read(name: str, files: Mapping[str, TextFile], place: str) -> GraphSet:
+    if "graph_indicator" not in files:
+        raise InputError(f"{place}: got no {name}_graph_indicator.txt, expected it beside {name}_A.txt")
+    graph = _graph_of_each_node(files["graph_indicator"])
+    source, target = _edges(files["A"], graph)
+    fields: dict[str, Any] = _classes(files, graphs=int(graph.max()) + 1)
+    notes = []
+    for each, its_graph in (("node", graph), ("edge", graph[source])):
+        if file := files.get(f"{each}_labels"):
+            table = _table(file, each, its_graph)
+            fields[f"{each}_labels"], fields[f"{each}_label_names"] = table.categories()
+            if (columns := table.values.shape[1]) > 1:
+                notes.append(f"took each combination of {columns} {each} labels as one category")
+        if file := files.get(f"{each}_attributes"):
+            fields[f"{each}_attributes"] = _table(file, each, its_graph).reals()
+    return assemble(name, graph, source, target, notes=notes, **fields)
+
+
+def _graph_of_each_node(file: TextFile) -> np.ndarray:
+    """int64 [N]: counted from 0, every graph with at least one node."""
+    table = _table(file, columns=1)
+    if len(table.values) == 0:
+        raise InputError(f"{file.where}: got no nodes, expected at least one graph")
+    number = table.integers()[:, 0]
+    if (number < 1).any():
+        row = int(np.argmax(number < 1))
+        raise table.place.refuse(row, f"graph number {number[row]}", "1 or more")
+    present = np.unique(number)
+    if present[-1] != len(present):
+        missing = int(np.argmax(present != np.arange(1, len(present) + 1)))
+        raise InputError(f"{file.where}: got no nodes of graph {missing}, expected a line that says {missing + 1}")
+    return number - 1
+
+
+def _edges(file: TextFile, graph: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """int64 [E] twice: source and target of each edge, nodes counted from 0 through the whole set."""
+    table = _table(file, columns=2)
+    ends = table.integers() - 1
+    exists = (ends >= 0) & (ends < len(graph))
+    if not exists.all():
+        row, column = map(int, np.argwhere(~exists)[0])
+        field = ("source", "target")[column]
+        whose = f", in graph {graph[ends[row, 1 - column]]}" if exists[row, 1 - column] else ""
+        raise table.place.refuse(row, f"{field} node {ends[row, column] + 1}", f"1..{len(graph)}{whose}")
+    source, target = ends.T
+    across = graph[source] != graph[target]
+    if across.any():
+        row = int(np.argmax(across))
+        a, b = ends[row]
+        got = f"an edge from node {a + 1} in graph {graph[a]} to node {b + 1} in graph {graph[b]}"
+        raise table.place.refuse(row, got, "both in one graph")
+    return source, target
+
+
+def _classes(files: Mapping[str, TextFile], graphs: int) -> dict[str, Any]:
+    """Class index and class names, or nothing for a set without labels."""
+    file = files.get("graph_labels") or files.get("graph_attributes")
+    if file is None:
+        return {}
+    y, classes = _table(file, "graph", np.arange(graphs), columns=1).categories()
+    return {"y": y, "classes": classes}
+
+
+def _table(file: TextFile, each: str = "", graph: np.ndarray | None = None, *, columns: int | None = None) -> Table:
+    """The numbers of a file, one line for ``each`` node, edge or graph where their ``graph`` is given."""
+    place = Place(lambda row: f"{file.where} line {row + 1}", graph)
+    text = file.text.rstrip()
+    values = _parse_fast(text, columns)
+    if values is None:
+        values = _parse_slowly(text, columns, place)
+    if graph is not None and len(values) != len(graph):
+        problem = ""
+        if len(values) < len(graph):
+            problem = f"; graph {graph[len(values)]} is the first to lack one"
+        elif each == "graph":
+            problem = f"; graph {len(graph)} has no nodes"
+        raise InputError(f"{file.where}: got {len(values)} lines, expected {len(graph)}, one for each {each}{problem}")
+    return Table(values, place)
+
+
+def _parse_fast(text: bytes, columns: int | None) -> np.ndarray | None:
+    """float64 [R, C], or None for whatever :func:`_parse_slowly` has to look at."""
+    if not text:
+        return np.empty((0, columns or 1))
+    try:
+        values = np.loadtxt(io.BytesIO(text), delimiter=",", comments=None, ndmin=2, encoding="latin1")
+    except ValueError:
+        return None
+    # NumPy skips empty lines, after which rows are no longer lines.
+    right = len(values) == text.count(b"\n") + 1 and values.shape[1] == (columns or values.shape[1])
+    return values if right else None
+
+
+def _parse_slowly(text: bytes, columns: int | None, place: Place) -> np.ndarray:
+    """The same line by line, to find the one that is wrong."""
+    rows: list[list[float]] = []
+    for row, line in enumerate(text.decode("latin1").split("\n")):
+        cells = [cell.strip() for cell in line.split(",")]
+        columns = columns or len(cells)
+        if len(cells) != columns:
+            raise place.refuse(row, f"{len(cells)} column(s)", f"{columns}")
+        rows.append([])
+        for column, cell in enumerate(cells):
+            try:
+                rows[-1].append(float(cell))
+            except ValueError:
+                raise place.refuse(row, f"{cell[:40]!r} in column {column + 1}", "a number") from None
+    return np.array(rows)
+
+
+def assemble(
+    name: str,
+    graph: np.ndarray,
+    source: np.ndarray,
+    target: np.ndarray,
+    *,
+    notes: Sequence[str] = (),
+    **fields: Any,
+) -> GraphSet:
+    """A set from the graph of each node, int64 [N], and the two nodes of each edge, int64 [E], in any order.
+
+    Nodes of one graph are put together and keep their order; of equal edges the first is kept. Other fields
+    of :class:`GraphSet` are given by name and follow.
+
+    >>> graph, labels = np.array([1, 0, 1]), np.array([5, 6, 7])
+    >>> graphs = assemble("two", graph, np.array([0, 0]), np.array([2, 2]), node_labels=labels)
+    >>> graphs.edges.tolist(), graphs.node_labels.tolist(), graphs.notes[1]
+    ([[0], [1]], [6, 5, 7], 'merged 1 repeated edges')
+    """
+    order = np.argsort(graph, kind="stable")
+    sizes = np.bincount(graph)
+    node_ptr = np.concatenate([[0], np.cumsum(sizes)])
+    position = np.empty(len(graph), dtype=np.int64)
+    position[order] = np.arange(len(graph)) - np.repeat(node_ptr[:-1], sizes)
+    keep, counts = sort_edges(graph[source], position[source], position[target], len(sizes))
+    if (graph[1:] < graph[:-1]).any():
+        notes = [*notes, "reordered the nodes so that those of one graph are together"]
+    if merged := len(source) - len(keep):
+        notes = [*notes, f"merged {merged} repeated edges"]
+    rows = dict.fromkeys(NODE_ARRAYS, order) | dict.fromkeys(EDGE_ARRAYS, keep)
+    return GraphSet(
+        name=name,
+        node_ptr=node_ptr,
+        edge_ptr=np.concatenate([[0], np.cumsum(counts)]),
+        edges=np.stack([position[source[keep]], position[target[keep]]]).astype(np.int32),
+        notes=tuple(notes),
+        **{field: value[rows[field]] if field in rows else value for field, value in fields.items()},
+    )

@@ -1,0 +1,350 @@
+"""Batches: index arithmetic and the primitives of both layouts against loops over graphs, nodes and neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from literal import EXAMPLES, LAYOUTS, Graph, batch_of, both_ways, edge_arguments, graph, tensor_set, wild_graphs
+from sargnn.data.batch import Batch, PackedBatch, PaddedBatch, TensorSet, choose_layout
+from sargnn.data.graphs import GraphSet, pack
+
+any_graphs = settings(max_examples=25, deadline=None, derandomize=True, database=None)
+every_layout = pytest.mark.parametrize("layout", LAYOUTS)
+
+
+def rows(batch: Batch, values: Tensor) -> list[np.ndarray]:
+    """Node values ``[..., nodes, d]`` of a batch as one array a graph."""
+    if isinstance(batch, PaddedBatch):
+        return [values[..., b, : int(batch.mask[b].sum()), :].numpy() for b in range(batch.num_graphs)]
+    return [values[..., batch.graph == b, :].numpy() for b in range(batch.num_graphs)]
+
+
+def matrices(batch: Batch, values: Tensor, sizes: list[int]) -> list[np.ndarray]:
+    """Edge values of a batch as one N x N matrix (target, source) a graph."""
+    if isinstance(batch, PaddedBatch):
+        dense = (values * batch.closed).numpy()
+        return [dense[b, :n, :n] for b, n in enumerate(sizes)]
+    whole = np.zeros((len(batch.x), len(batch.x)))
+    whole[batch.target.numpy(), batch.source.numpy()] = values.numpy()
+    starts = np.cumsum([0, *sizes])
+    return [whole[a : a + n, a : a + n] for a, n in zip(starts, sizes, strict=False)]
+
+
+def softmax(v: np.ndarray) -> np.ndarray:
+    return np.exp(v) / np.exp(v).sum()
+
+
+# --------------------------------------------------------------------------------------------------- index arithmetic
+
+
+def slow_packed(graphs: list[Graph], index: list[int]) -> tuple[np.ndarray, set[tuple[int, int]], list[int]]:
+    """Node inputs, edges of closed neighbourhoods and the graph of every node, put together graph after graph."""
+    x, edges, owner = [], set(), []
+    for place, g in enumerate(index):
+        start = len(owner)
+        x.append(graphs[g].x)
+        edges |= {(start + u, start + v) for u, v in graphs[g].edges}
+        edges |= {(start + v, start + v) for v in range(graphs[g].nodes)}
+        owner += [place] * graphs[g].nodes
+    return np.concatenate(x), edges, owner
+
+
+@st.composite
+def choices(draw: st.DrawFn) -> tuple[list[Graph], list[int]]:
+    """Some graphs and an order of some of them, repeats allowed."""
+    graphs = draw(st.lists(wild_graphs(), min_size=1, max_size=5))
+    return graphs, draw(st.lists(st.integers(0, len(graphs) - 1), min_size=1, max_size=6))
+
+
+@any_graphs
+@given(choice=choices())
+def test_packed_is_the_slow_construction(choice: tuple[list[Graph], list[int]]) -> None:
+    graphs, index = choice
+    batch = tensor_set(graphs).packed(np.array(index))
+    x, edges, owner = slow_packed(graphs, index)
+    np.testing.assert_array_equal(batch.x.numpy(), x)
+    assert batch.graph.tolist() == owner
+    pairs = list(zip(batch.source.tolist(), batch.target.tolist(), strict=True))
+    assert len(pairs) == len(set(pairs))
+    assert set(pairs) == edges
+    assert pairs[len(pairs) - len(x) :] == [(v, v) for v in range(len(x))]
+    assert batch.num_graphs == len(index)
+
+
+@any_graphs
+@given(choice=choices(), spare=st.integers(0, 3))
+def test_padded_is_the_slow_construction(choice: tuple[list[Graph], list[int]], spare: int) -> None:
+    graphs, index = choice
+    largest = max(graphs[g].nodes for g in index)
+    batch = tensor_set(graphs).padded(np.array(index), largest + spare)
+    assert batch.mask.shape == (len(index), largest + spare)
+    for b, g in enumerate(graphs[i] for i in index):
+        n = g.nodes
+        np.testing.assert_array_equal(batch.x[b, :n].numpy(), g.x)
+        assert not batch.x[b, n:].any()
+        assert batch.mask[b].tolist() == [True] * n + [False] * (largest + spare - n)
+        expected = np.eye(largest + spare)
+        expected[:n, :n] = g.closed
+        np.testing.assert_array_equal(batch.closed[b].numpy(), expected)
+
+
+def test_padded_is_as_large_as_the_largest_chosen() -> None:
+    graphs = tensor_set(EXAMPLES)
+    assert graphs.padded(np.array([0, 5])).mask.shape == (2, 3)
+    assert graphs.padded(torch.tensor([2])).mask.shape == (1, 1)
+
+
+def test_what_is_known_follows_the_order() -> None:
+    graphs = pack(
+        [(2, both_ways((0, 1))), (1, []), (3, [])], y=[2, 0, 1], classes="abc", true_saliency=[1, 3, 5, 0, 0, 0]
+    )
+    data = TensorSet(graphs, np.ones((6, 1), np.float32))
+    packed, padded = data.packed(np.array([2, 0])), data.padded(np.array([2, 0]))
+    assert packed.y is not None
+    assert padded.y is not None
+    assert packed.y.tolist() == padded.y.tolist() == [1, 2]
+    assert packed.truth is not None
+    assert padded.truth is not None
+    # graph 2 has no true saliency at all, graph 0 has 1 : 3
+    assert packed.truth.tolist() == [0, 0, 0, 0.25, 0.75]
+    assert padded.truth.tolist() == [[0, 0, 0], [0.25, 0.75, 0]]
+    assert packed.truth.dtype == padded.truth.dtype == torch.float32
+
+
+@every_layout
+def test_nothing_known_is_nothing_given(layout: str) -> None:
+    batch = batch_of(EXAMPLES, layout)
+    assert batch.y is None
+    assert batch.truth is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "layout"),
+    [([4, 25], "padded"), ([30, 30, 620], "packed"), ([128], "padded"), ([129], "packed"), ([1, 1, 1, 60], "packed")],
+)
+def test_layout_is_chosen_by_sizes(sizes: list[int], layout: str) -> None:
+    assert choose_layout(np.array(sizes)) == layout
+    data = TensorSet(pack([(n, []) for n in sizes]), np.ones((sum(sizes), 1), np.float32))
+    assert isinstance(data.batch(np.arange(len(sizes))), PaddedBatch if layout == "padded" else PackedBatch)
+    assert len(data) == len(sizes)
+
+
+def test_layout_is_chosen_by_the_graphs_of_the_batch() -> None:
+    data = TensorSet(pack([(n, []) for n in (30, 30, 620)]), np.ones((680, 1), np.float32))
+    assert isinstance(data.batch(np.array([0, 1])), PaddedBatch)
+    assert isinstance(data.batch(np.array([0, 2])), PackedBatch)
+
+
+@every_layout
+def test_layout_can_be_asked_for(layout: str) -> None:
+    data = TensorSet(pack([(2, [])]), np.ones((2, 1), np.float32), layout=layout)
+    assert isinstance(data.batch(np.array([0])), {"packed": PackedBatch, "padded": PaddedBatch}[layout])
+
+
+@pytest.fixture
+def every_warning() -> Iterator[None]:
+    """PyTorch gives some warnings once a process; here every time."""
+    torch.set_warn_always(True)
+    yield
+    torch.set_warn_always(False)
+
+
+@pytest.mark.usefixtures("every_warning")
+def test_set_of_a_memory_mapped_folder(tmp_path: Path) -> None:
+    """Tensors over read-only maps: PyTorch warns that writing to them is undefined."""
+    graphs = pack([(2, both_ways((0, 1)))], y=[0], classes=["a"], node_attributes=np.ones((2, 3)))
+    graphs.save(tmp_path / "set")
+    opened = GraphSet.open(tmp_path / "set")
+    assert opened.node_attributes is not None
+    assert TensorSet(opened, opened.node_attributes).packed(np.array([0])).x.tolist() == [[1.0] * 3] * 2
+
+
+# --------------------------------------------------------------------------------------------------------- from_edges
+
+
+@any_graphs
+@given(graphs=st.lists(wild_graphs(), min_size=1, max_size=4))
+def test_from_edges_merges_what_is_repeated(graphs: list[Graph]) -> None:
+    x, edges, owner = slow_packed(graphs, list(range(len(graphs))))
+    batch = PackedBatch.from_edges(*edge_arguments(graphs))
+    pairs = list(zip(*batch.edge_index.tolist(), strict=True))
+    assert len(pairs) == len(set(pairs))
+    assert set(pairs) == edges
+    assert pairs[len(pairs) - len(x) :] == [(v, v) for v in range(len(x))]
+    assert batch.graph.tolist() == owner
+    assert batch.num_graphs == len(graphs)
+
+
+def test_from_edges_keeps_the_order_of_clean_edges() -> None:
+    """Explainers put their mask on the edges in the order in which they were given."""
+    edge_index = torch.tensor([[3, 0, 2, 1], [1, 2, 0, 3]])
+    assert torch.equal(PackedBatch.from_edges(torch.ones(4, 1), edge_index).edge_index[:, :4], edge_index)
+
+
+def test_from_edges_without_batch_is_one_graph() -> None:
+    batch = PackedBatch.from_edges(torch.ones(3, 1), torch.empty(2, 0, dtype=torch.long))
+    assert batch.num_graphs == 1
+    assert batch.graph.tolist() == [0, 0, 0]
+
+
+def test_gradients_reach_the_inputs_of_from_edges() -> None:
+    x = torch.ones(2, 1, requires_grad=True)
+    PackedBatch.from_edges(x, torch.tensor([[0], [1]])).x.sum().backward()
+    assert x.grad is not None
+
+
+# --------------------------------------------------------------------------------------------------------- primitives
+
+
+def node_values(batch: Batch, *leading: int, d: int | None = None) -> Tensor:
+    """Random node tensor; values of real nodes do not depend on the layout."""
+    generator = torch.Generator().manual_seed(3)
+    n = int(batch.mask.sum()) if isinstance(batch, PaddedBatch) else len(batch.x)
+    flat = torch.randn(*leading, n, *([d] if d else []), generator=generator, dtype=torch.float64)
+    if isinstance(batch, PackedBatch):
+        return flat
+    out = torch.full((*leading, *batch.mask.shape, *([d] if d else [])), 1e3, dtype=torch.float64)
+    out[(slice(None),) * len(leading) + (batch.mask,)] = flat
+    return out
+
+
+@every_layout
+@any_graphs
+@given(graphs=st.lists(wild_graphs(), min_size=1, max_size=4))
+def test_node_primitives_are_loops_over_graphs(layout: str, graphs: list[Graph]) -> None:
+    batch = batch_of(graphs, layout)
+    scores, h, g = node_values(batch), node_values(batch, d=2), torch.randn(len(graphs), 2, dtype=torch.float64)
+    vectors = g.numpy()
+    soft = batch.softmax_nodes(scores)
+    columns = [rows(batch, v.unsqueeze(-1)) for v in (scores, soft, batch.compare(g, h), batch.uniform)]
+    features = [rows(batch, v) for v in (h, batch.spread(g))]
+    for b, graph_ in enumerate(graphs):
+        score, softened, compared, uniform = (column[b][:, 0] for column in columns)
+        feature, spread = (f[b] for f in features)
+        np.testing.assert_allclose(softened, softmax(score), rtol=1e-12)
+        np.testing.assert_allclose(compared, [vectors[b] @ row for row in feature], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(uniform, np.full(graph_.nodes, 1 / graph_.nodes))
+        np.testing.assert_array_equal(spread, np.tile(vectors[b], (graph_.nodes, 1)))
+        np.testing.assert_allclose(batch.sum(h)[b].numpy(), sum(feature), rtol=1e-12, atol=1e-12)
+        pooled = sum(s * row for s, row in zip(softened, feature, strict=True))
+        np.testing.assert_allclose(batch.pool(soft, h)[b].numpy(), pooled, rtol=1e-12, atol=1e-12)
+
+
+@every_layout
+@any_graphs
+@given(graphs=st.lists(wild_graphs(), min_size=1, max_size=4))
+def test_edge_primitives_are_loops_over_neighbours(layout: str, graphs: list[Graph]) -> None:
+    batch, sizes = batch_of(graphs, layout), [g.nodes for g in graphs]
+    v, h = node_values(batch), node_values(batch, d=2)
+    scores = batch.ones * batch.at_target(v) + 2 * batch.at_source(v)
+    by_graph = {
+        name: matrices(batch, values, sizes)
+        for name, values in {
+            "scores": scores, "softmax": batch.softmax_neighbours(scores), "ones": batch.ones,
+            "loops": batch.ones * batch.loops, "gcn": batch.renormalised,
+        }.items()
+    }  # fmt: skip
+    values, features = rows(batch, v.unsqueeze(-1)), rows(batch, h)
+    summed, degrees = rows(batch, batch.aggregate(scores, h)), rows(batch, batch.degrees.unsqueeze(-1))
+    for b, g in enumerate(graphs):
+        got = {name: per_graph[b] for name, per_graph in by_graph.items()}
+        np.testing.assert_array_equal(got["ones"], g.closed)
+        np.testing.assert_array_equal(got["loops"], np.eye(g.nodes))
+        for i in range(g.nodes):
+            hears = np.flatnonzero(g.closed[i])
+            score = values[b][i, 0] + 2 * values[b][hears, 0]
+            weights = [1 / np.sqrt(g.closed[i].sum() * g.closed[j].sum()) for j in hears]
+            np.testing.assert_allclose(got["scores"][i, hears], score, rtol=1e-12)
+            np.testing.assert_allclose(got["softmax"][i, hears], softmax(score), rtol=1e-12)
+            np.testing.assert_allclose(got["gcn"][i, hears], weights, rtol=1e-12)
+            np.testing.assert_allclose(summed[b][i], score @ features[b][hears], rtol=1e-12, atol=1e-12)
+            assert degrees[b][i, 0] == len(hears)
+
+
+@every_layout
+@pytest.mark.parametrize("heads", [1, 3])
+def test_heads_are_a_leading_dimension(layout: str, heads: int) -> None:
+    """Every primitive on a stack of heads is the stack of the primitive on each."""
+    batch = batch_of(EXAMPLES, layout)
+    v, h = node_values(batch, heads), node_values(batch, heads, d=2)
+    g = torch.randn(heads, len(EXAMPLES), 2, dtype=torch.float64)
+    edge = batch.ones * batch.at_source(v)
+    shared = node_values(batch, d=2)
+    calls: list[tuple[Callable[..., Tensor], tuple[Tensor, ...]]] = [
+        (batch.softmax_nodes, (v,)), (batch.pool, (v, h)), (batch.sum, (h,)), (batch.spread, (g,)),
+        (batch.at_source, (v,)), (batch.at_target, (v,)), (batch.softmax_neighbours, (edge,)),
+        (batch.aggregate, (edge, h)), (batch.per_node, (v,)),
+        (lambda q: batch.compare(q, shared), (g,)), (lambda w: batch.pool(w, shared), (v,)),
+    ]  # fmt: skip
+    for primitive, arguments in calls:
+        one_by_one = torch.stack([primitive(*(a[head] for a in arguments)) for head in range(heads)])
+        torch.testing.assert_close(primitive(*arguments), one_by_one, rtol=1e-13, atol=1e-13)
+
+
+def test_padding_has_no_share() -> None:
+    """Whatever a padding row holds (here a thousand), nothing of it is pooled; a graph without nodes pools to zero."""
+    graphs = [*EXAMPLES, Graph(0, (), np.empty((0, 3)))]
+    packed, padded = (batch_of(graphs, layout) for layout in LAYOUTS)
+    pooled, expected = (batch.pool(node_values(batch), node_values(batch, d=2)) for batch in (padded, packed))
+    torch.testing.assert_close(pooled, expected)
+    assert pooled[-1].tolist() == [0, 0]
+    assert not padded.softmax_nodes(node_values(padded))[~padded.mask].any()
+    assert not padded.uniform[~padded.mask].any()
+
+
+@every_layout
+def test_moments_are_those_of_all_nodes(layout: str) -> None:
+    batch = batch_of(EXAMPLES, layout)
+    mean, variance, count = batch.moments(node_values(batch, d=4))
+    flat = node_values(batch_of(EXAMPLES, "packed"), d=4).numpy()
+    np.testing.assert_allclose(mean.numpy(), flat.mean(axis=0))
+    np.testing.assert_allclose(variance.numpy(), flat.var(axis=0))
+    assert count.item() == len(flat)
+
+
+def test_per_node_lists_graph_after_graph() -> None:
+    packed, padded = (batch_of(EXAMPLES, layout) for layout in LAYOUTS)
+    assert torch.equal(packed.per_node(node_values(packed)), padded.per_node(node_values(padded)))
+
+
+@every_layout
+@pytest.mark.parametrize("shift", [-1e4, 1e4])
+def test_softmaxes_survive_any_size_of_score(layout: str, shift: float) -> None:
+    batch = batch_of([graph(3, both_ways((0, 1)))], layout, np.float32)
+    scores = torch.full(batch.x.shape[:-1], shift).requires_grad_()
+    soft = batch.softmax_nodes(scores)
+    assert batch.per_node(soft).tolist() == pytest.approx([1 / 3] * 3)
+    near = batch.softmax_neighbours(batch.ones * batch.at_source(scores))
+    torch.testing.assert_close(batch.aggregate(near, torch.ones_like(batch.x)), torch.ones_like(batch.x))
+    (soft.square().sum() + near.square().sum()).backward()
+    assert scores.grad is not None
+    assert scores.grad.isfinite().all()
+
+
+@every_layout
+def test_gradients_of_the_primitives(layout: str) -> None:
+    batch = batch_of(EXAMPLES[2:5], layout)
+    v, h = (node_values(batch, **kind).clamp(max=2).requires_grad_() for kind in ({}, {"d": 2}))
+    edge = (batch.ones * batch.at_source(v) + batch.at_target(v).sin()).detach().requires_grad_()
+    check = torch.autograd.gradcheck
+    assert check(batch.softmax_nodes, v)
+    assert check(batch.pool, (v, h))
+    assert check(batch.sum, h)
+    assert check(batch.softmax_neighbours, edge)
+    assert check(batch.aggregate, (edge, h))
+
+
+@every_layout
+def test_dtype_of_the_inputs_is_kept(layout: str) -> None:
+    for dtype, expected in ((np.float32, torch.float32), (np.float64, torch.float64)):
+        batch = batch_of(EXAMPLES, layout, dtype)
+        made = [batch.x, batch.ones, batch.loops, batch.uniform, batch.degrees, batch.renormalised]
+        assert {value.dtype for value in made} == {expected}
