@@ -297,7 +297,11 @@ def test_padding_has_no_share() -> None:
     torch.testing.assert_close(pooled, expected)
     assert pooled[-1].tolist() == [0, 0]
     assert not padded.softmax_nodes(node_values(padded))[~padded.mask].any()
-    assert not padded.uniform[~padded.mask].any()
+
+
+def test_a_graph_without_nodes_shares_nothing_out() -> None:
+    batch = batch_of([graph(2, []), Graph(0, (), np.empty((0, 3)))], "padded")
+    assert batch.uniform.tolist() == [[0.5, 0.5], [0, 0]]
 
 
 @every_layout

@@ -205,7 +205,7 @@ class PackedBatch(Batch):
     @cached_property
     def uniform(self) -> Float[Tensor, " N"]:
         sizes = torch.bincount(self.graph, minlength=self.num_graphs).to(self.x.dtype)
-        return sizes.reciprocal()[self.graph]
+        return sizes.clamp(min=1).reciprocal()[self.graph]
 
     @cached_property
     def degrees(self) -> Float[Tensor, " N"]:
@@ -282,7 +282,7 @@ class PaddedBatch(Batch):
 
     @cached_property
     def uniform(self) -> Float[Tensor, "B n"]:
-        return self._real / self._real.sum(-1, keepdim=True)
+        return self._real / self._real.sum(-1, keepdim=True).clamp(min=1)
 
     @cached_property
     def degrees(self) -> Float[Tensor, "B n"]:
@@ -318,7 +318,7 @@ class TensorSet:
         self.classes = len(graphs.classes)
         self.layout = layout
         self.sizes = graphs.sizes
-        self.x = torch.from_numpy(np.ascontiguousarray(x)).to(self.device)
+        self.x = torch.from_numpy(x if x.flags.writeable else x.copy()).to(self.device)
         between = graphs.edges[0] != graphs.edges[1]
         counts = np.bincount(graphs.edge_graph[between], minlength=len(graphs))
         self.edges = torch.from_numpy(graphs.edges[:, between].astype(np.int64)).to(self.device)

@@ -199,9 +199,8 @@ class GraphSet:
             header = json.loads(path.read_text())
             if header.pop("format") != FORMAT:
                 raise InputError(f"{path}: got another format, expected {FORMAT}")
-            known = {f.name for f in fields(cls)}
-            arrays = {n: np.load(folder / f"{n}.npy", mmap_mode="r") for n in header.pop("arrays") if n in known}
-            words = {n: tuple(v) if isinstance(v, list) else v for n, v in header.items() if n in known}
+            arrays = {n: np.load(folder / f"{n}.npy", mmap_mode="r") for n in header.pop("arrays")}
+            words = {n: tuple(v) if isinstance(v, list) else v for n, v in header.items()}
             graphs = cls(**{**words, **arrays})
             graphs._check_lengths()
         except InputError:
@@ -246,16 +245,16 @@ def pack(graphs: Sequence[tuple[int, Any]], *, name: str = "graphs", **arrays: A
     graph = np.repeat(np.arange(len(graphs)), [len(e) for e in lists])
     source, target = np.concatenate([*lists, np.empty((0, 2), np.int64)]).T
     order, counts = sort_edges(graph, source, target, len(graphs))
-    for key, kind in (
-        ("y", np.int64),
-        ("node_labels", np.int64),
-        ("node_attributes", np.float32),
-        ("true_saliency", np.float32),
-    ):
-        if arrays.get(key) is not None:
-            arrays[key] = np.asarray(arrays[key], dtype=kind)
-    if "classes" in arrays:
-        arrays["classes"] = tuple(arrays["classes"])
+    kinds = {
+        "y": np.int64,
+        "part": np.int8,
+        "node_labels": np.int64,
+        "node_attributes": np.float32,
+        "true_saliency": np.float32,
+    }
+    for key, value in arrays.items():
+        if value is not None:
+            arrays[key] = np.asarray(value, dtype=kinds[key]) if key in kinds else tuple(value)
     edges = np.stack([source, target])[:, order].astype(np.int32)
     return GraphSet(name=name, node_ptr=node_ptr, edge_ptr=_pointers(counts), edges=edges, **arrays)
 

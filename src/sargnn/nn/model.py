@@ -113,6 +113,7 @@ class SARGNN(nn.Module):
 
     ``forward(x, edge_index, batch)`` has PyTorch Geometric's signature and returns logits alone.
 
+    >>> import torch
     >>> model = SARGNN(ModelConfig(layers=2, hidden=16), inputs=4, classes=3)
     >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
     torch.Size([2, 3])
@@ -135,7 +136,7 @@ class SARGNN(nn.Module):
         self.initial_memory = InitialMemory(memory) if reads else None
         self.memory_layers = _memory_layers(c, widths[:reads], memory, attention)
         out = memory if c.readout == "memory" else c.hidden
-        self.head = perceptron(out, out, classes, c.dropout)
+        self.head = perceptron(out, 2 * out if c.memory_block == "as-published" else out, classes, c.dropout)
 
     def encode(self, batch: Batch) -> Encoding:
         """Graph vectors, node features and the saliency of every layer."""

@@ -31,6 +31,7 @@ class NodeSaliency(nn.Module):
     Shapes: memory ``[B, d_M]``, node features ``[*nodes, d_H]``; gives saliency ``[*nodes]``, a distribution over the
     nodes of each graph.
 
+    >>> import torch
     >>> from sargnn.data.batch import PackedBatch
     >>> batch = PackedBatch.from_edges(torch.randn(5, 3), torch.tensor([[0, 1], [1, 0]]))
     >>> round(NodeSaliency(3, 8, 8)(torch.randn(1, 8), batch.x, batch).sum().item(), 4)
@@ -56,9 +57,9 @@ class NodeSaliency(nn.Module):
 
 
 class UniformSaliency(nn.Module):
-    """Every node alike, s = 1/N: the ablation that takes the saliency away and leaves the fusion."""
+    """Every node alike, s = 1/N: the ablation that takes the saliency away and leaves the fusion. Reads no memory."""
 
     def forward(
-        self, memory: Float[Tensor, "B d_M"], h: Float[Tensor, "*nodes d_H"], batch: Batch
+        self, memory: Float[Tensor, "B d_M"] | None, h: Float[Tensor, "*nodes d_H"], batch: Batch
     ) -> Float[Tensor, "*nodes"]:
         return batch.uniform
