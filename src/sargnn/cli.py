@@ -42,7 +42,7 @@ Set = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Any config field: training.epochs=50, model.fusion=scaling."),
 ]
 Config = Annotated[Path | None, typer.Option("--config", help="A TOML or JSON file of settings.")]
-Seed = Annotated[int | None, typer.Option("--seed", help="Of weights, split and order of graphs.")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Of weights, split and order of graphs.")]
 Device = Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:N or auto.")]
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON object on standard output, everything else on standard error.")
@@ -113,7 +113,7 @@ def explain(
     data: Data,
     out: Annotated[Path, typer.Option("--out", help="The folder to write: saliency.csv, saliency.json, drawings.")],
     part: Part = "all",
-    drawings: Annotated[int, typer.Option("--drawings", help="Draw at most that many graphs.")] = 200,
+    drawings: Annotated[int, typer.Option("--drawings", min=0, help="Draw at most that many graphs.")] = 200,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
@@ -184,22 +184,28 @@ def _command() -> str:
     return shlex.join(["sargnn", *sys.argv[1:]])
 
 
+def _complain(problem: str, where: str = "") -> None:
+    """One line, whatever was typed or read; a call without arguments has been answered with the help already."""
+    if problem:
+        note(f"error: {' '.join(problem.splitlines())}{where}")
+
+
 def main() -> None:
     """Run the command line. Exit status: 0 done, 2 the input or the call is wrong, 130 interrupted, 1 anything else."""
     try:
         status = app(standalone_mode=False)
     except InputError as error:
-        note(f"error: {error}")
+        _complain(str(error))
         status = 2
     except UsageError as error:
         where = f" ({error.ctx.command_path} --help)" if error.ctx else ""
-        note(f"error: {error.format_message()}{where}")
+        _complain(error.format_message(), where)
         status = 2
     except (typer.Abort, KeyboardInterrupt):
         note("interrupted; what was saved is intact, and `train --resume` goes on from there")
         status = 130
     except Diverged as error:
-        note(f"error: {error}")
+        _complain(str(error))
         status = 1
     except BrokenPipeError:
         status = 1

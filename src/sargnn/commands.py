@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from sargnn.files import write_file
 from sargnn.report import GalleryItem, TrainingReport, choose_gallery, render
 from sargnn.training.metrics import confusion
 from sargnn.training.model_folder import load_model, read_training
-from sargnn.training.run import TrainingRun, find_device, score, versions
+from sargnn.training.run import TrainingRun, find_device, parts_of, score, versions
 from sargnn.training.settings import Settings, read_settings
 from sargnn.training.trained import Prediction, TrainedModel
 
@@ -72,6 +73,7 @@ def train(
     )  # fmt: skip
     report = _train(run, command)
     answer: Answer = {"run": str(run.folder), "model": settings.name}
+    answer |= {"validation_accuracy": None, "test_accuracy": None}  # for a split without such graphs
     answer |= {f"{part.replace('-', '_')}_accuracy": s["accuracy"] for part, s in run.scores.items()}
     saliency_auc = run.scores.get("test", {}).get("saliency_auc")
     answer |= {} if saliency_auc is None else {"saliency_auc": saliency_auc}
@@ -87,13 +89,10 @@ def evaluate(run: Path, data: str, part: str, device: str) -> Answer:
     trained, graphs, index = _open(run, data, part, device, labelled=True)
     prediction = trained.predict(graphs)
     answer: Answer = {"model": trained.settings.name, **score(trained, graphs, prediction, index)}
-    split = _split_of(run, graphs)
-    if split and part == "all":
-        answer["parts"] = {p: score(trained, graphs, prediction, i)["accuracy"] for p, i in split.items() if len(i)}
-        note(
-            "these are the graphs of the training set: only the test part was held out "
-            f"({answer['parts'].get('test', 0):.1%})"
-        )
+    parts = _parts_of(run, graphs)
+    if parts and part == "all":
+        answer["parts"] = {p: score(trained, graphs, prediction, i)["accuracy"] for p, i in parts.items() if len(i)}
+        note("these graphs were trained on, but for the test part: its accuracy is the honest one")
     return answer
 
 
@@ -191,6 +190,8 @@ def _load(data: str, labelled: bool = True) -> GraphSet:
 
 def _fold(split: Path | None, fold: int, graphs: GraphSet) -> Fold | None:
     if split is None:
+        if fold:
+            raise InputError(f"--fold: got {fold} without --split, expected the split file it is a fold of")
         return None
     folds = read_splits(split, graphs)
     if not 0 <= fold < len(folds):
@@ -215,8 +216,8 @@ def _train(run: TrainingRun, command: str) -> Path:
 def _report(run: TrainingRun, command: str) -> TrainingReport:
     """The page of a finished run: scores of all parts, and a gallery of graphs it was not trained on."""
     trained, graphs, settings = run.trained, run.graphs, run.trained.settings
-    part = "test" if "test" in run.scores else "train"
-    index = run.fold.test if part == "test" else run.fold.train
+    part = "test" if "test" in run.scores else list(run.scores)[-1]
+    index = parts_of(graphs, run.fold)[part]
     prediction = trained.predict(graphs)
     true, predicted = trained.true_classes(graphs), prediction.predicted
     configs = settings.to_json()
@@ -263,6 +264,7 @@ def _gallery_item(graphs: GraphSet, prediction: Prediction, g: int, true: int) -
 
 def _new_folder(name: str) -> Path:
     """``runs/NAME``, or the first of ``runs/NAME-2``, ``-3``, ... that does not exist."""
+    name = re.sub(r"[^\w.-]+", "-", name)  # the name of a data set comes from a file and may be anything
     numbered = (Path("runs") / (name if n == 1 else f"{name}-{n}") for n in range(1, 1_000_000))
     return next(path for path in numbered if not path.exists())
 
@@ -273,22 +275,26 @@ def _open(
     """The model of ``run``, the graphs of ``data``, and which of them ``part`` names."""
     trained = load_model(run, find_device(device))
     graphs = _load(data, labelled=labelled)
+    if graphs.y is not None:
+        trained.true_classes(graphs)  # graphs of other classes are not for this model
     if part == "all":
         return trained, graphs, np.arange(len(graphs))
-    split = _split_of(run, graphs)
-    if split is None:
-        raise InputError(f"--part: got {part}, expected all: {graphs.name} is not the set that {run} was trained on")
-    if part not in split:
-        raise InputError(f"--part: got {part}, expected one of all, {', '.join(split)}")
-    return trained, graphs, split[part]
+    parts = _parts_of(run, graphs)
+    if parts is None:
+        raise InputError(f"--part: got {part!r}, expected all: {graphs.name} is not the set that {run} was trained on")
+    known = [name for name, index in parts.items() if len(index)]
+    if part not in known:
+        raise InputError(f"--part: got {part!r}, expected one of all, {', '.join(known)}")
+    return trained, graphs, parts[part]
 
 
-def _split_of(run: Path, graphs: GraphSet) -> dict[str, np.ndarray] | None:
-    """The run's own split, if ``graphs`` are the ones it was trained on."""
+def _parts_of(run: Path, graphs: GraphSet) -> dict[str, np.ndarray] | None:
+    """The parts of the run's own split, if ``graphs`` are the ones it was trained on."""
     record = read_training(run)
     if record["data"]["fingerprint"] != graphs.fingerprint:
         return None
-    return {name: np.array(index, dtype=np.int64) for name, index in record["split"].items()}
+    split = {name: np.array(record["split"][name], dtype=np.int64) for name in ("train", "validation", "test")}
+    return parts_of(graphs, Fold(**split))
 
 
 def _saliency_rows(graphs: GraphSet, prediction: Prediction, index: np.ndarray) -> Any:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 Row = dict[str, Any]
@@ -20,7 +19,7 @@ LINE_EVERY = 2.0
 
 def note(text: str) -> None:
     """One line on standard error."""
-    Console(stderr=True, soft_wrap=True, highlight=False).print(escape(text))
+    Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False).print(text)
 
 
 def show_epochs(rows: Iterable[Row], epochs: int, done: int = 0) -> Iterator[Row]:
@@ -83,8 +82,8 @@ def _lines(
 
 def table(title: str, rows: dict[str, Any]) -> None:
     """Names and values on standard output."""
-    console = Console(soft_wrap=True, highlight=False)
-    console.print(f"[bold]{escape(title)}[/bold]")
+    console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
+    console.print(title, style="bold")
     width = max(map(len, rows), default=0)
     for name, value in rows.items():
-        console.print(f"  {escape(name.ljust(width))}  {escape(str(value))}")
+        console.print(f"  {name.ljust(width)}  {value}")

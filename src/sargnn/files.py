@@ -12,7 +12,10 @@ from pathlib import Path
 
 from sargnn.errors import InputError
 
-__all__ = ["write_file", "write_folder"]
+__all__ = ["is_leftover", "write_file", "write_folder"]
+
+UNFINISHED = ".part"
+"""How the name of a file still being written ends; one that stays behind is of a process that was killed."""
 
 
 def write_file(path: Path, content: bytes | str) -> None:
@@ -28,7 +31,7 @@ def write_file(path: Path, content: bytes | str) -> None:
     temporary: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
@@ -41,6 +44,15 @@ def write_file(path: Path, content: bytes | str) -> None:
         if isinstance(error, OSError):
             raise InputError(_cannot_write(path, error)) from error
         raise
+
+
+def is_leftover(path: Path) -> bool:
+    """Whether ``path`` is what :func:`write_file` leaves when its process is killed.
+
+    >>> is_leftover(Path("run/.config.json.x1y2.part")), is_leftover(Path("run/config.json"))
+    (True, False)
+    """
+    return path.name.startswith(".") and path.suffix == UNFINISHED
 
 
 @contextmanager

@@ -244,7 +244,7 @@ def test_node_primitives_are_loops_over_graphs(layout: str, graphs: list[Graph])
 def test_edge_primitives_are_loops_over_neighbours(layout: str, graphs: list[Graph]) -> None:
     batch, sizes = batch_of(graphs, layout), [g.nodes for g in graphs]
     v, h = node_values(batch), node_values(batch, d=2)
-    scores = batch.ones * batch.at_target(v) + 2 * batch.at_source(v)
+    scores = batch.ones * (batch.at_target(v) + 2 * batch.at_source(v))
     by_graph = {
         name: matrices(batch, values, sizes)
         for name, values in {
@@ -290,10 +290,13 @@ def test_heads_are_a_leading_dimension(layout: str, heads: int) -> None:
 
 
 def test_padding_has_no_share() -> None:
-    """Whatever a padding row holds (here a thousand), nothing of it is pooled; a graph without nodes pools to zero."""
+    """Whatever a padding row holds (here a thousand), no softmax gives it weight, so nothing of it is pooled; a graph
+    without nodes pools to zero."""
     graphs = [*EXAMPLES, Graph(0, (), np.empty((0, 3)))]
     packed, padded = (batch_of(graphs, layout) for layout in LAYOUTS)
-    pooled, expected = (batch.pool(node_values(batch), node_values(batch, d=2)) for batch in (padded, packed))
+    pooled, expected = (
+        batch.pool(batch.softmax_nodes(node_values(batch)), node_values(batch, d=2)) for batch in (padded, packed)
+    )
     torch.testing.assert_close(pooled, expected)
     assert pooled[-1].tolist() == [0, 0]
     assert not padded.softmax_nodes(node_values(padded))[~padded.mask].any()

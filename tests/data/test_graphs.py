@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from literal import Graph, wild_graphs
-from sargnn.data.graphs import PARTS, GraphSet, pack, ranges
+from sargnn.data.graphs import NAMES, PARTS, GraphSet, pack, ranges
 from sargnn.errors import InputError
 
 any_graphs = settings(max_examples=40, deadline=None, derandomize=True, database=None)
@@ -40,6 +40,12 @@ def full_set() -> GraphSet:
         edge_attributes=np.arange(6, dtype=np.float32).reshape(6, 1) / 4,
         part=np.array([0, 2, 3], np.int8),
         notes=("one edge was repeated",),
+        graph_attributes=np.array([[0.5], [1.5], [2.5]], np.float32),
+        graph_attribute_names=("weight",),
+        node_attribute_names=("charge", "mass"),
+        edge_attribute_names=("length",),
+        graph_names=("a", "b", "c"),
+        node_names=np.array(["u", "v", "w", "alone", "p", "q"]),
     )
 
 
@@ -111,10 +117,10 @@ def test_subset_takes_each_field_graph_by_graph(index: list[int]) -> None:
     assert len(part) == len(index)
     for position, g in enumerate(index):
         assert edges_of(part, position) == edges_of(whole, g)
-        for name in ("y", "part"):
+        for name in ("y", "part", "graph_attributes", "graph_names"):
             assert getattr(part, name)[position] == getattr(whole, name)[g]
         for pointer, names in (
-            ("node_ptr", ("node_labels", "node_attributes", "true_saliency")),
+            ("node_ptr", ("node_labels", "node_attributes", "true_saliency", "node_names")),
             ("edge_ptr", ("edge_labels", "edge_attributes")),
         ):
             new, old = getattr(part, pointer), getattr(whole, pointer)
@@ -167,6 +173,7 @@ def test_to_pyg_gives_what_is_known() -> None:
         assert d.edge_index.dtype == torch.int64
         assert [tuple(pair) for pair in d.edge_index.T.tolist()] == edges_of(whole, g)
         assert d.y.tolist() == [whole.y[g]]
+        assert d.graph_attr.tolist() == [whole.graph_attributes[g].tolist()]
         for ours, theirs, where in (
             ("node_labels", "node_label", nodes), ("node_attributes", "node_attr", nodes),
             ("true_saliency", "true_saliency", nodes), ("edge_labels", "edge_label", edges),
@@ -193,6 +200,7 @@ CHANGES: dict[str, Callable[[GraphSet], GraphSet]] = {
     "an attribute": lambda g: replace(g, node_attributes=g.node_attributes + np.float32(1e-6)),
     "an edge label": lambda g: replace(g, edge_labels=g.edge_labels + 1),
     "an edge label name": lambda g: replace(g, edge_label_names=("a",)),
+    "a graph attribute": lambda g: replace(g, graph_attributes=g.graph_attributes * 2),
     "an edge attribute": lambda g: replace(g, edge_attributes=-g.edge_attributes),
     "true saliency": lambda g: replace(g, true_saliency=g.true_saliency * 2),
     "the division": lambda g: replace(g, part=np.array([0, 0, 3], np.int8)),
@@ -209,7 +217,7 @@ def test_fingerprint_changes_with_content(change: str) -> None:
 
 
 def test_every_field_but_words_is_in_the_fingerprint() -> None:
-    covered = {f.name for f in fields(GraphSet)} - {"name", "notes"}
+    covered = {f.name for f in fields(GraphSet)} - set(NAMES)
     for name in covered:
         value = getattr(full_set(), name)
         other = (*value, "more") if isinstance(value, tuple) else np.concatenate([value, value], axis=-1)
@@ -219,6 +227,8 @@ def test_every_field_but_words_is_in_the_fingerprint() -> None:
 def test_fingerprint_keeps_what_is_not_content() -> None:
     whole = full_set()
     assert replace(whole, name="other", notes=()).fingerprint == whole.fingerprint
+    unnamed = replace(whole, graph_names=(), node_names=None, node_attribute_names=(), edge_attribute_names=("l",))
+    assert unnamed.fingerprint == whole.fingerprint
     assert len(whole.fingerprint) == 16
     strided = np.asfortranarray(whole.node_attributes)
     assert replace(whole, node_attributes=strided).fingerprint == whole.fingerprint
@@ -299,6 +309,13 @@ FAULTS: dict[str, Callable[[Path], object]] = {
     "half an array": lambda folder: truncate(folder / "node_ptr.npy"),
     "an empty array file": lambda folder: (folder / "y.npy").write_bytes(b""),
     "an array file of text": lambda folder: (folder / "y.npy").write_text("0 1 1"),
+    "too few classes": lambda folder: np.save(folder / "y.npy", np.array([0, 1])),
+    "too many node rows": lambda folder: np.save(folder / "node_attributes.npy", np.zeros((7, 2), np.float32)),
+    "too few edge rows": lambda folder: np.save(folder / "edge_labels.npy", np.zeros(5, np.int64)),
+    "edges that do not fit": lambda folder: np.save(folder / "edges.npy", np.zeros((2, 5), np.int32)),
+    "pointers of other graphs": lambda folder: np.save(folder / "edge_ptr.npy", np.array([0, 6])),
+    "too few graph names": lambda folder: edit(folder, lambda h: h["graph_names"].pop()),
+    "too many node names": lambda folder: np.save(folder / "node_names.npy", np.array(["a"] * 7)),
     "an array of objects": lambda folder: np.save(folder / "y.npy", np.array([{}, 1]), allow_pickle=True),
 }
 

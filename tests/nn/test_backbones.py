@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import e, log, sqrt
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -11,7 +12,7 @@ from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 from torch_geometric.utils import add_self_loops
 
 from literal import BACKBONES, EXAMPLES, LAYOUTS, batch_of, both_ways, edge_arguments, node_rows
-from sargnn.data.batch import PackedBatch
+from sargnn.data.batch import Batch, PackedBatch
 from sargnn.nn import Fusion, GATLayer, GCNLayer, GINLayer, SAGELayer
 from sargnn.nn.backbones import BACKBONES as CLASSES
 from sargnn.nn.backbones import Backbone
@@ -284,3 +285,50 @@ def test_both_layouts_give_the_same_nodes() -> None:
             outputs[layout].append(node_rows(batch, layer(batch.x, batch, batch.uniform)))
     for one, other in zip(*outputs.values(), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
+
+
+# ------------------------------------------------------------------------------------- the softmax without its edges
+
+
+def edge_by_edge(layer: Backbone, batch: Batch, s: Tensor, fusion: Fusion) -> Tensor:
+    """The layer with its fused weights formed one by one."""
+    z = layer.message_features(batch.x)
+    return layer.transform(batch.aggregate(fusion.weights(layer.local_weights(z, batch), s, batch), z), batch)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("sharpness", [1, 60], ids=["soft", "one node holds all"])
+@pytest.mark.parametrize("fusion", [
+    *(Fusion("weighted", beta=beta) for beta in (-41.0, -40.0, -1.0, 0.0, 1.0, 40.0, 41.0, 500.0)),
+    *(Fusion("scaling", gamma=gamma) for gamma in (0.2, 1.0, 5.0, 5.4, 12.0)),
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("backbone", BACKBONES)
+def test_the_sum_is_that_of_weights_formed_one_by_one(
+    backbone: str, fusion: Fusion, sharpness: int, layout: str, dtype: type
+) -> None:
+    """On both sides of the bound up to which exponentials are taken node by node, values and gradients agree."""
+    torch.manual_seed(0)
+    batch = batch_of(EXAMPLES, layout, dtype)
+    layer = CLASSES[backbone](3, 4, heads=2).to(batch.x.dtype)
+    scores = (sharpness * batch.x.sum(-1)).requires_grad_()
+    results = []
+    for run_layer in (lambda s: layer(batch.x, batch, s, fusion), lambda s: edge_by_edge(layer, batch, s, fusion)):
+        out = node_rows(batch, run_layer(batch.softmax_nodes(scores)))
+        results.append((out, *torch.autograd.grad(out.square().sum(), (scores, *layer.parameters()))))
+    tolerance = 1e-4 if dtype is np.float32 else 1e-9
+    for got, expected in zip(*results, strict=True):
+        torch.testing.assert_close(got, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("epsilon", [-30.0, -10.0, 10.0, 100.0])
+def test_gin_epsilon_of_any_size(epsilon: float, layout: str) -> None:
+    """ε is learned, so nothing bounds it: a lonely node keeps its own features whatever its own weight."""
+    torch.manual_seed(0)
+    batch = batch_of(EXAMPLES, layout, np.float32)
+    layer = GINLayer(3, 4)
+    layer.epsilon.data.fill_(epsilon)
+    expected = edge_by_edge(layer, batch, batch.uniform, Fusion())
+    got = layer(batch.x, batch, batch.uniform, Fusion())
+    torch.testing.assert_close(node_rows(batch, got), node_rows(batch, expected), rtol=1e-4, atol=1e-4)

@@ -392,3 +392,22 @@ def test_an_edge_mask_of_an_explainer_moves_the_logits(backbone: str) -> None:
     assert mask.grad is not None
     assert mask.grad[0] == 0
     assert mask.grad[1:].all()
+
+
+@pytest.mark.parametrize("place", ["last", "first"])
+def test_an_edge_mask_stays_on_its_edges_wherever_self_loops_are_listed(place: str) -> None:
+    """A loop at every node makes as many given edges as closed neighbourhoods have: sizes no longer tell them apart."""
+    model = model_of("gcn")
+    x, clean, _ = edge_arguments([EXAMPLES[1]])
+    loops = torch.arange(len(x)).expand(2, -1)
+    edge_index = torch.cat([clean, loops] if place == "last" else [loops, clean], dim=1)
+    between = edge_index[0] != edge_index[1]
+    gradients = []
+    for edges in (clean, edge_index):
+        mask = nn.Parameter(torch.ones(edges.shape[1], dtype=torch.float64))
+        set_masks(model, mask, edges, apply_sigmoid=False)
+        try:
+            gradients += torch.autograd.grad(model(x, edges)[0, 0], mask)
+        finally:
+            clear_masks(model)
+    close(gradients[1][between], gradients[0])

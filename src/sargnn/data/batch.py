@@ -12,7 +12,7 @@ kind          packed              padded
 ============  ==================  ===================
 graph         ``[B, d]``          ``[B, d]``
 node          ``[N, d]``, ``[N]`` ``[B, n, d]``, ``[B, n]``
-edge          ``[E]``             ``[B, n, n]`` (target, source)
+edge          ``[E]``             ``[B, n, n]`` (target, source), 0 where there is no edge
 ============  ==================  ===================
 
 "Edges" are those of the *closed* neighbourhoods {i} ∪ N(i): every node has one self-loop, whatever the data had.
@@ -21,9 +21,9 @@ edge          ``[E]``             ``[B, n, n]`` (target, source)
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -33,6 +33,22 @@ from torch import Tensor
 from sargnn.data.graphs import GraphSet
 
 __all__ = ["Batch", "PackedBatch", "PaddedBatch", "TensorSet"]
+
+
+class once:
+    """A property computed when first asked for; like ``functools.cached_property``, but free of locks, which
+    ``torch.compile`` cannot see through before Python 3.12."""
+
+    def __init__(self, compute: Callable[[Any], Tensor]) -> None:
+        self.compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, batch: Any, owner: type | None = None) -> Tensor:
+        value = batch.__dict__[self.name] = self.compute(batch)
+        return value
 
 
 class Batch(ABC):
@@ -53,7 +69,7 @@ class Batch(ABC):
 
     @abstractmethod
     def pool(self, weights: Tensor, h: Tensor) -> Tensor:
-        """``sum_j weights_j h_j`` over the nodes of each graph: node, node -> graph."""
+        """``sum_j weights_j h_j`` over the nodes of each graph, weights 0 at padding: node, node -> graph."""
 
     @abstractmethod
     def sum(self, h: Tensor) -> Tensor:
@@ -84,6 +100,10 @@ class Batch(ABC):
         """``sum_j weights_ij h_j`` over each closed neighbourhood: edge, node -> node."""
 
     @abstractmethod
+    def neighbour_sum(self, weights: Tensor, v: Tensor) -> Tensor:
+        """``sum_j weights_ij v_j`` of one number a node: edge, node -> node."""
+
+    @abstractmethod
     def moments(self, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Mean and (biased) variance of each feature over all nodes, and how many nodes there are."""
 
@@ -111,11 +131,21 @@ class Batch(ABC):
     def degrees(self) -> Tensor:
         """Size of each closed neighbourhood: node."""
 
-    @cached_property
+    @once
+    def between(self) -> Tensor:
+        """1 at every edge that is not a self-loop."""
+        return self.ones - self.loops
+
+    @once
     def renormalised(self) -> Tensor:
         """GCN's local weights D̃^-1/2 Ã D̃^-1/2: edge."""
         scale = self.degrees.rsqrt()
         return self.at_target(scale) * self.at_source(scale) * self.ones
+
+    @once
+    def renormalised_exp(self) -> Tensor:
+        """exp of GCN's local weights: edge."""
+        return self.renormalised.exp() * self.ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,6 +217,9 @@ class PackedBatch(Batch):
         messages = weights.unsqueeze(-1) * h.index_select(-2, self.source)
         return torch.zeros_like(messages[..., : h.shape[-2], :]).index_add(-2, self.target, messages)
 
+    def neighbour_sum(self, weights: Float[Tensor, "... E"], v: Float[Tensor, "... N"]) -> Float[Tensor, "... N"]:
+        return self.aggregate(weights, v.unsqueeze(-1)).squeeze(-1)
+
     def moments(self, h: Float[Tensor, "N d"]) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"], Float[Tensor, ""]]:
         variance, mean = torch.var_mean(h, dim=0, correction=0)
         return mean, variance, h.new_tensor(float(len(h)))
@@ -194,20 +227,20 @@ class PackedBatch(Batch):
     def per_node(self, v: Tensor) -> Tensor:
         return v
 
-    @cached_property
+    @once
     def ones(self) -> Float[Tensor, " E"]:
         return self.x.new_ones(len(self.source))
 
-    @cached_property
+    @once
     def loops(self) -> Float[Tensor, " E"]:
         return (self.source == self.target).to(self.x.dtype)
 
-    @cached_property
+    @once
     def uniform(self) -> Float[Tensor, " N"]:
         sizes = torch.bincount(self.graph, minlength=self.num_graphs).to(self.x.dtype)
         return sizes.clamp(min=1).reciprocal()[self.graph]
 
-    @cached_property
+    @once
     def degrees(self) -> Float[Tensor, " N"]:
         return torch.bincount(self.target, minlength=len(self.x)).to(self.x.dtype)
 
@@ -232,21 +265,21 @@ class PaddedBatch(Batch):
         return len(self.x)
 
     def softmax_nodes(self, scores: Float[Tensor, "... B n"]) -> Float[Tensor, "... B n"]:
-        # A finite floor and not -inf: a graph without any node gives zeros instead of NaN.
-        floor = torch.finfo(scores.dtype).min
-        return scores.masked_fill(~self.mask, floor).softmax(-1) * self._real
+        # A floor and not -inf: a graph without any node gives zeros instead of NaN.
+        return (scores + self._floor).softmax(-1) * self._real
 
     def pool(self, weights: Float[Tensor, "... B n"], h: Float[Tensor, "... B n d"]) -> Float[Tensor, "... B d"]:
-        return ((weights * self._real).unsqueeze(-2) @ h).squeeze(-2)
+        return (weights.unsqueeze(-1) * h).sum(-2)
 
     def sum(self, h: Float[Tensor, "... B n d"]) -> Float[Tensor, "... B d"]:
-        return (self._real.unsqueeze(-2) @ h).squeeze(-2)
+        return (self._real.unsqueeze(-1) * h).sum(-2)
 
     def spread(self, g: Float[Tensor, "... B d"]) -> Float[Tensor, "... B n d"]:
         return g.unsqueeze(-2).expand(*g.shape[:-1], self.mask.shape[-1], g.shape[-1])
 
     def compare(self, g: Float[Tensor, "... B d"], h: Float[Tensor, "B n d"]) -> Float[Tensor, "... B n"]:
-        return (h @ g.unsqueeze(-1)).squeeze(-1)
+        # Products and sums: a batched matrix-vector product takes several times as long on small graphs.
+        return (h * g.unsqueeze(-2)).sum(-1)
 
     def at_source(self, v: Float[Tensor, "... B n"]) -> Float[Tensor, "... B #n n"]:
         return v.unsqueeze(-2)
@@ -260,7 +293,12 @@ class PaddedBatch(Batch):
     def aggregate(
         self, weights: Float[Tensor, "... B n n"], h: Float[Tensor, "... B n d"]
     ) -> Float[Tensor, "... B n d"]:
-        return (weights * self.closed) @ h
+        return weights @ h
+
+    def neighbour_sum(
+        self, weights: Float[Tensor, "... B n n"], v: Float[Tensor, "... B n"]
+    ) -> Float[Tensor, "... B n"]:
+        return (weights * v.unsqueeze(-2)).sum(-1)
 
     def moments(self, h: Float[Tensor, "B n d"]) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"], Float[Tensor, ""]]:
         real = self._real.unsqueeze(-1)
@@ -276,23 +314,27 @@ class PaddedBatch(Batch):
     def ones(self) -> Float[Tensor, "B n n"]:
         return self.closed
 
-    @cached_property
+    @once
     def loops(self) -> Float[Tensor, "n n"]:
         return torch.eye(self.mask.shape[-1], dtype=self.x.dtype, device=self.x.device)
 
-    @cached_property
+    @once
     def uniform(self) -> Float[Tensor, "B n"]:
         return self._real / self._real.sum(-1, keepdim=True).clamp(min=1)
 
-    @cached_property
+    @once
     def degrees(self) -> Float[Tensor, "B n"]:
         return self.closed.sum(-1)
 
-    @cached_property
+    @once
     def _real(self) -> Float[Tensor, "B n"]:
         return self.mask.to(self.x.dtype)
 
-    @cached_property
+    @once
+    def _floor(self) -> Float[Tensor, "B n"]:
+        return (self._real - 1) * 1e30
+
+    @once
     def _apart(self) -> Bool[Tensor, "B n n"]:
         return self.closed == 0
 
@@ -318,7 +360,7 @@ class TensorSet:
         self.classes = len(graphs.classes)
         self.layout = layout
         self.sizes = graphs.sizes
-        self.x = torch.from_numpy(x if x.flags.writeable else x.copy()).to(self.device)
+        self.x = torch.from_numpy(np.array(x, copy=None if x.flags.writeable else True, order="C")).to(self.device)
         between = graphs.edges[0] != graphs.edges[1]
         counts = np.bincount(graphs.edge_graph[between], minlength=len(graphs))
         self.edges = torch.from_numpy(graphs.edges[:, between].astype(np.int64)).to(self.device)

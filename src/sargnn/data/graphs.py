@@ -2,8 +2,8 @@
 
 Node ``v`` of graph ``g`` is row ``node_ptr[g] + v`` of every node array; the edges of graph ``g`` are the columns
 ``edge_ptr[g]:edge_ptr[g + 1]`` of ``edges``. Edges hold node positions *within their graph*, so that any choice of
-graphs
-is index arithmetic and never a loop over Python objects. The arrays may be memory-mapped (see :meth:`GraphSet.open`).
+graphs is index arithmetic and never a loop over Python objects. The arrays may be memory-mapped (see
+:meth:`GraphSet.open`).
 """
 
 from __future__ import annotations
@@ -33,9 +33,14 @@ CELLS = 2**21
 """Numbers in one working array, which bounds memory whatever the size of a set."""
 
 FORMAT = "sargnn.graphset/1"
-NODE_ARRAYS = ("node_labels", "node_attributes", "true_saliency")
+NODE_ARRAYS = ("node_labels", "node_attributes", "true_saliency", "node_names")
 EDGE_ARRAYS = ("edge_labels", "edge_attributes")
-GRAPH_ARRAYS = ("y", "part")
+GRAPH_ARRAYS = ("y", "part", "graph_attributes")
+NAMES = (
+    "name", "notes", "graph_names", "node_names",
+    "graph_attribute_names", "node_attribute_names", "edge_attribute_names",
+)  # fmt: skip
+"""Fields for people to read: not every form of file has them, so they are no part of the fingerprint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +80,16 @@ class GraphSet:
     """int8 [G]: code into ``PARTS`` of the official division, where there is one."""
     notes: tuple[str, ...] = ()
     """What reading the set changed or found worth saying."""
+    graph_attributes: np.ndarray | None = None
+    """float32 [G, A'']."""
+    graph_attribute_names: tuple[str, ...] = ()
+    """One name a column, here and in the next two, where the names are known."""
+    node_attribute_names: tuple[str, ...] = ()
+    edge_attribute_names: tuple[str, ...] = ()
+    graph_names: tuple[str, ...] = ()
+    """One a graph, or none when they are called 0, 1, 2, ..."""
+    node_names: np.ndarray | None = None
+    """str [N]: what to call each node in tables and drawings; none when they are called 0, 1, 2, ... in each graph."""
 
     def __len__(self) -> int:
         return len(self.node_ptr) - 1
@@ -116,7 +131,7 @@ class GraphSet:
         digest = hashlib.sha256()
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name in ("name", "notes") or value is None:
+            if field.name in NAMES or value is None:
                 continue
             content = value.tobytes() if isinstance(value, np.ndarray) else json.dumps(value).encode()
             digest.update(field.name.encode() + b"\0" + content)
@@ -143,6 +158,7 @@ class GraphSet:
             node_ptr=_pointers(np.diff(self.node_ptr)[index]),
             edge_ptr=_pointers(np.diff(self.edge_ptr)[index]),
             edges=self.edges[:, edges],
+            graph_names=self.graph_names and tuple(self.graph_names[g] for g in index.tolist()),
             **picked,
         )
 
@@ -156,7 +172,7 @@ class GraphSet:
 
     def to_pyg(self) -> list[Data]:
         """One PyTorch Geometric ``Data`` a graph, with what is known: ``edge_index``, ``y``, ``node_label``,
-        ``node_attr``, ``edge_label``, ``edge_attr``, ``true_saliency``."""
+        ``node_attr``, ``edge_label``, ``edge_attr``, ``graph_attr``, ``true_saliency``."""
         import torch
         from torch_geometric.data import Data
 
@@ -172,6 +188,8 @@ class GraphSet:
             data.num_nodes = int(self.sizes[g])
             if self.y is not None:
                 data.y = torch.tensor([int(self.y[g])])
+            if self.graph_attributes is not None:
+                data.graph_attr = torch.from_numpy(np.array(self.graph_attributes[g : g + 1]))
             for ours, theirs in names.items():
                 value = getattr(self, ours)
                 if value is not None:
@@ -215,6 +233,8 @@ class GraphSet:
         rows |= dict.fromkeys(GRAPH_ARRAYS, len(self))
         if len(self.edge_ptr) != len(self.node_ptr) or self.edges.shape != (2, self.num_edges):
             raise ValueError("the edges do not fit the pointers")
+        if len(self.graph_names) not in (0, len(self)):
+            raise ValueError(f"got {len(self.graph_names)} graph_names, expected {len(self)}")
         for name, expected in rows.items():
             value = getattr(self, name)
             if value is not None and len(value) != expected:
@@ -251,6 +271,8 @@ def pack(graphs: Sequence[tuple[int, Any]], *, name: str = "graphs", **arrays: A
         "node_labels": np.int64,
         "node_attributes": np.float32,
         "true_saliency": np.float32,
+        "graph_attributes": np.float32,
+        "node_names": np.str_,
     }
     for key, value in arrays.items():
         if value is not None:

@@ -7,7 +7,7 @@ instead. All are ``MessagePassing`` modules, so that PyTorch Geometric's explain
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -17,10 +17,19 @@ from torch_geometric.nn import MessagePassing
 from torch_geometric.nn.inits import glorot
 
 from sargnn.data.batch import Batch, PackedBatch
+from sargnn.errors import InputError
 from sargnn.nn.fusion import Fusion
 from sargnn.nn.memory import perceptron
 
 __all__ = ["BACKBONES", "Backbone", "GATLayer", "GCNLayer", "GINLayer", "SAGELayer"]
+
+
+class Kernel(NamedTuple):
+    """exp(a) up to a constant factor: ``edges``, free of parameters and of saliency, times the first gain, plus the
+    second gain on the self-loops."""
+
+    edges: Tensor
+    gains: tuple[Tensor, Tensor] | None = None
 
 
 class Backbone(MessagePassing):
@@ -43,10 +52,9 @@ class Backbone(MessagePassing):
         fusion: Fusion | None = None,
     ) -> Float[Tensor, "*nodes d_out"]:
         z = self.message_features(h)
-        weights = self.local_weights(z, batch)
-        if saliency is not None:
-            weights = (fusion or Fusion()).weights(weights, saliency, batch)
-        return self.transform(self.neighbourhood_sum(weights, z, batch), batch)
+        if saliency is None:
+            return self.transform(self.neighbourhood_sum(self.local_weights(z, batch), z, batch), batch)
+        return self.transform(self.saliency_sum(z, saliency, fusion or Fusion(), batch), batch)
 
     def message_features(self, h: Tensor) -> Tensor:
         """What neighbours send; with heads ``[heads, *nodes, d]``."""
@@ -60,6 +68,24 @@ class Backbone(MessagePassing):
     def transform(self, summed: Tensor, batch: Batch) -> Tensor:
         """From the weighted sum of a neighbourhood to the node's new features."""
 
+    def kernel(self, batch: Batch, fusion: Fusion) -> Kernel | None:
+        """How exp(a) factorises; none where the local weights are not of that form."""
+        return None
+
+    def saliency_sum(self, z: Tensor, saliency: Tensor, fusion: Fusion, batch: Batch) -> Tensor:
+        """sum_j w_ij z_j with fused weights w: by the separable softmax where it holds, else edge by edge."""
+        kernel = self.kernel(batch, fusion) if fusion.separable and not self.explain else None
+        if kernel is None:
+            weights = fusion.weights(self.local_weights(z, batch), saliency, batch)
+            return self.neighbourhood_sum(weights, z, batch)
+        t = fusion.term(saliency).exp()
+        carried = t.unsqueeze(-1) * z
+        above, below = batch.aggregate(kernel.edges, carried), batch.neighbour_sum(kernel.edges, t)
+        if kernel.gains is not None:
+            between, loop = kernel.gains
+            above, below = between * above + loop * carried, between * below + loop * t
+        return above / below.unsqueeze(-1)
+
     def neighbourhood_sum(self, weights: Tensor, z: Tensor, batch: Batch) -> Tensor:
         """sum_j w_ij z_j; through message passing while an explainer holds a mask over the edges."""
         if not self.explain:
@@ -72,6 +98,17 @@ class Backbone(MessagePassing):
     def message(self, x_j: Tensor, weight: Tensor) -> Tensor:
         return weight.unsqueeze(-1) * x_j
 
+    def explain_message(self, inputs: Tensor, dim_size: int | None) -> Tensor:
+        """Messages times the explainer's mask: its entries for edges between nodes, then 1 for each self-loop, as in
+        :class:`PackedBatch`, wherever the explained graph listed its own self-loops."""
+        mask = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
+        mask = torch.cat([mask[self._loop_mask], mask.new_ones(dim_size)])
+        if len(mask) != len(inputs):
+            raise InputError(
+                f"got {len(mask)} masked edges, expected {len(inputs)}: merge repeated edges (coalesce) first"
+            )
+        return inputs * mask.unsqueeze(-1)
+
 
 class GCNLayer(Backbone):
     r"""a = D̃^{-1/2} Ã D̃^{-1/2}, H' = σ(w H Θ) (eq. GCN)."""
@@ -80,15 +117,20 @@ class GCNLayer(Backbone):
         super().__init__(width, out, heads, bias)
         self.theta = nn.Linear(width, out, bias=False)
         self.bias = nn.Parameter(torch.zeros(out)) if bias else None
+        self.sum_first = width < out  # (w H) Θ = w (H Θ): the neighbours are summed in the fewer dimensions
 
     def message_features(self, h: Tensor) -> Tensor:
-        return self.theta(h)
+        return h if self.sum_first else self.theta(h)
 
     def local_weights(self, z: Tensor, batch: Batch) -> Tensor:
         return batch.renormalised
 
+    def kernel(self, batch: Batch, fusion: Fusion) -> Kernel | None:
+        return Kernel(batch.renormalised_exp) if fusion.kind == "weighted" else None
+
     def transform(self, summed: Tensor, batch: Batch) -> Tensor:
-        return F.relu(summed if self.bias is None else summed + self.bias)
+        out = self.theta(summed) if self.sum_first else summed
+        return F.relu(out if self.bias is None else out + self.bias)
 
 
 class SAGELayer(Backbone):
@@ -101,6 +143,9 @@ class SAGELayer(Backbone):
 
     def local_weights(self, z: Tensor, batch: Batch) -> Tensor:
         return batch.ones
+
+    def kernel(self, batch: Batch, fusion: Fusion) -> Kernel | None:
+        return Kernel(batch.ones)
 
     def transform(self, summed: Tensor, batch: Batch) -> Tensor:
         return F.relu(self.theta(summed / batch.degrees.unsqueeze(-1)))
@@ -116,6 +161,13 @@ class GINLayer(Backbone):
 
     def local_weights(self, z: Tensor, batch: Batch) -> Tensor:
         return batch.ones + self.epsilon * batch.loops
+
+    def kernel(self, batch: Batch, fusion: Fusion) -> Kernel | None:
+        if fusion.kind != "weighted":
+            return None
+        # exp(1) : exp(1 + ε) as 1 : exp(ε), both divided by the larger so that neither overflows.
+        largest = F.relu(self.epsilon.detach())
+        return Kernel(batch.between, (torch.exp(-largest), torch.exp(self.epsilon - largest)))
 
     def transform(self, summed: Tensor, batch: Batch) -> Tensor:
         return self.mlp(summed)

@@ -12,8 +12,8 @@ from sargnn.data.batch import Batch
 
 __all__ = ["Fusion"]
 
-SAFE_EXPONENT = 80.0
-"""exp stays finite and non-zero in float32 up to about 88: beyond, the softmax must be taken edge by edge."""
+SAFE_EXPONENT = 40.0
+"""Up to here exp and its quotients stay far from the ends of float32; beyond, the softmax is taken edge by edge."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,20 @@ class Fusion:
 
     def weights(self, local: Tensor, saliency: Tensor, batch: Batch) -> Tensor:
         """w: edge tensor of local weights a and node tensor of saliency s -> edge tensor."""
-        term = self._term(batch.at_source(saliency))
+        term = self.term(batch.at_source(saliency))
         if self.kind == "weighted":
             fused = local + (2 * term if self.normalize == "as-published" else term)
         else:
             fused = term * (local + term if self.normalize == "as-published" else local)
-        return batch.softmax_neighbours(fused) if self.normalize == "softmax" else fused
+        return batch.softmax_neighbours(fused) if self.normalize == "softmax" else fused * batch.ones
 
-    def _term(self, saliency: Tensor) -> Tensor:
+    @property
+    def separable(self) -> bool:
+        """Whether exp of the saliency's term can stand alone: softmax_j(a_ij + u_j) = E_ij t_j / (E t)_i with
+        E = exp(a), t = exp(u). Then no softmax is taken over edges, and E, free of parameters, needs no gradient."""
+        largest = abs(self.beta) if self.kind == "weighted" else 2**self.gamma
+        return self.normalize == "softmax" and largest <= SAFE_EXPONENT
+
+    def term(self, saliency: Tensor) -> Tensor:
         """What saliency brings to a weight: β s, or (1 + s)^γ."""
         return self.beta * saliency if self.kind == "weighted" else (1 + saliency) ** self.gamma

@@ -1,16 +1,17 @@
 """Fit one model: for epoch, for batch, evaluate, stop.
 
 Everything random in an epoch is drawn from the seed and the epoch's number, and the learning rate is a function of
-the history, so the
-state after an epoch is the whole state: resuming from it gives the same bits as never having stopped.
+the history, so the state after an epoch is the whole state: resuming from it gives the same bits as never having
+stopped.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from math import cos, isfinite, pi
+from math import cos, inf, isfinite, pi
 from typing import Any, Literal
 
 import numpy as np
@@ -68,10 +69,14 @@ class TrainingConfig:
             if getattr(self, name) < 1:
                 raise InputError(f"training.{name}: got {getattr(self, name)}, expected at least 1")
         for name in ("weight_decay", "saliency_weight", "patience", "seed"):
-            if getattr(self, name) < 0:
+            if not 0 <= getattr(self, name) < inf:
                 raise InputError(f"training.{name}: got {getattr(self, name)}, expected 0 or more")
-        if not 0 < self.learning_rate < float("inf"):
+        if not 0 < self.learning_rate < inf:
             raise InputError(f"training.learning_rate: got {self.learning_rate}, expected more than 0")
+        if self.seed >= 2**63:
+            raise InputError(f"training.seed: got {self.seed}, expected less than 2^63")
+        if min(self.saliency_layers, default=0) < 0:
+            raise InputError(f"training.saliency_layers: got {min(self.saliency_layers)}, expected 0 or more")
 
 
 @dataclass
@@ -97,34 +102,30 @@ class TrainingState:
 def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfig) -> Iterator[Row]:
     """Train ``state.model`` until the epochs or the patience run out; yields one row an epoch.
 
-    At each row ``state`` is complete; when the iterator ends, the model has its best weights.
+    At each row ``state`` is complete; when the iterator ends, or the training diverges, the model has its best weights.
 
     >>> rows = list(fit(state, data, fold, TrainingConfig(epochs=3)))  # doctest: +SKIP
     >>> [row["epoch"] for row in rows]  # doctest: +SKIP
     [1, 2, 3]
     """
+    check_supervision(state.model, data, config)
     weights = _class_weights(data, fold, config)
     blocks = _blocks(state.model, config)
-    while not finished(state, config):
-        start = time.perf_counter()
-        epoch = len(state.history) + 1
-        _freeze_all_but((epoch - 1) // config.alternate_epochs % len(blocks), blocks)
-        rate = _learning_rate(epoch, state, config)
-        train_loss = _train_epoch(state, data, fold.train, config, weights, epoch, rate)
-        # A set too small for a validation part is watched on its training graphs.
-        watched = fold.validation if len(fold.validation) else fold.train
-        loss, accuracy = _score(state.model, data, watched)
-        if not isfinite(loss):
-            raise Diverged(f"validation loss is {loss} after epoch {epoch}; {_HINT}")
-        row = {
-            "epoch": epoch, "train_loss": train_loss, "validation_loss": loss, "validation_accuracy": accuracy,
-            "learning_rate": rate, "seconds": time.perf_counter() - start,
-        }  # fmt: skip
-        state.history.append(row)
-        if _improved(row, state, config):
-            state.best_epoch = epoch
-            state.best_weights = snapshot(state.model)
-        yield row
+    try:
+        while not finished(state, config):
+            epoch = len(state.history) + 1
+            _freeze_all_but((epoch - 1) // config.alternate_epochs % len(blocks), blocks)
+            row = _epoch(state, data, fold, config, weights, epoch)
+            state.history.append(row)
+            if _improved(row, state, config):
+                state.best_epoch = epoch
+                state.best_weights = snapshot(state.model)
+            yield row
+    except Diverged:
+        state.model.load_state_dict(state.best_weights)
+        raise
+    finally:
+        _unfreeze(blocks)
     state.model.load_state_dict(state.best_weights)
 
 
@@ -138,11 +139,11 @@ def predict_logits(
     model: nn.Module, data: TensorSet, index: np.ndarray, batch_size: int = 512
 ) -> tuple[Tensor, list[Tensor]]:
     """Logits ``[G, C]`` of the graphs at ``index`` and the saliency of each layer, ``[N]`` over their nodes, in eval
-    mode."""
+    mode. A model that draws numbers even then (``model.saliency = redrawn``) draws the same ones every time."""
     model.eval()
     logits: list[Tensor] = []
     saliency: list[tuple[Tensor, ...]] = []
-    with torch.inference_mode():
+    with torch.inference_mode(), _seeded(0, data.device):
         for start in range(0, len(index), batch_size):
             batch = data.batch(index[start : start + batch_size])
             encoding = model.encode(batch)  # type: ignore[operator]
@@ -161,9 +162,27 @@ def epoch_order(train: np.ndarray, seed: int, epoch: int) -> np.ndarray:
     return np.random.default_rng([seed, epoch]).permutation(train)
 
 
-_HINT = (
-    "lower training.learning_rate, or look for extreme values with `sargnn data check`; the last good weights are kept"
-)
+def _epoch(
+    state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfig, weights: Tensor | None, epoch: int
+) -> Row:
+    """Train on the training graphs, score the validation graphs."""
+    start = time.perf_counter()
+    rate = _learning_rate(epoch, state, config)
+    train_loss = _train_epoch(state, data, fold.train, config, weights, epoch, rate)
+    # A set too small for a validation part is watched on its training graphs.
+    watched = fold.validation if len(fold.validation) else fold.train
+    loss, accuracy = _score(state.model, data, watched)
+    if not isfinite(loss):
+        raise _diverged(f"validation loss is {loss} after epoch {epoch}", state)
+    return {
+        "epoch": epoch, "train_loss": train_loss, "validation_loss": loss, "validation_accuracy": accuracy,
+        "learning_rate": rate, "seconds": time.perf_counter() - start,
+    }  # fmt: skip
+
+
+def _diverged(what: str, state: TrainingState) -> Diverged:
+    kept = f"the weights of epoch {state.best_epoch} are kept" if state.best_epoch else "no epoch was completed"
+    return Diverged(f"{what}; lower training.learning_rate, or look for extreme values in the node inputs; {kept}")
 
 
 def _train_epoch(
@@ -177,15 +196,14 @@ def _train_epoch(
         group["lr"] = rate
     order = epoch_order(train, config.seed, epoch)
     total = 0.0
-    with torch.random.fork_rng(devices=[data.device] if data.device.type == "cuda" else []):
-        torch.manual_seed(_mix(config.seed, epoch))
+    with _seeded(_mix(config.seed, epoch), data.device):
         for number, start in enumerate(range(0, len(order), config.batch_size), 1):
             batch = data.batch(order[start : start + config.batch_size])
             optimizer.zero_grad(set_to_none=True)
             loss = loss_of(model, batch, config, weights)
             value = loss.item()
             if not isfinite(value):
-                raise Diverged(f"loss is {value} in epoch {epoch}, batch {number}; {_HINT}")
+                raise _diverged(f"loss is {value} in epoch {epoch}, batch {number}", state)
             loss.backward()
             optimizer.step()
             total += value * batch.num_graphs
@@ -204,17 +222,27 @@ def loss_of(model: nn.Module, batch: Batch, config: TrainingConfig, weights: Ten
 
 def saliency_divergence(batch: Batch, saliency: tuple[Tensor, ...], layers: tuple[int, ...]) -> Tensor:
     """KL(truth ‖ s) = Σ_j t_j log(t_j / s_j), the mean over the layers and over the graphs that have a truth."""
-    if batch.truth is None:
-        raise InputError("training.saliency_weight: got data without true saliency, expected a set that has it")
-    if not saliency:
-        raise InputError("training.saliency_weight: got a model without saliency, expected model.saliency = learned")
-    if any(l >= len(saliency) for l in layers):
-        raise InputError(f"training.saliency_layers: got {max(layers)}, expected 0..{len(saliency) - 1}")
+    assert batch.truth is not None
     chosen = torch.stack([saliency[l] for l in layers or range(len(saliency))])
     tiny = torch.finfo(chosen.dtype).tiny
     terms = torch.xlogy(batch.truth, batch.truth) - batch.truth * chosen.clamp(min=tiny).log()
     known = batch.sum(batch.truth.unsqueeze(-1)).sum()  # every graph with a truth sums to 1
     return terms.sum() / (known.clamp(min=1) * len(chosen))
+
+
+def check_supervision(model: nn.Module, data: TensorSet, config: TrainingConfig) -> None:
+    """Refuse to supervise a saliency that is not there, before any work is done."""
+    if not config.saliency_weight:
+        return
+    if data.truth is None:
+        raise InputError("training.saliency_weight: got data without true saliency, expected a set that has it")
+    _, saliency = predict_logits(model, data, np.arange(1))
+    if not saliency:
+        raise InputError("training.saliency_weight: got a model without saliency, expected model.saliency = learned")
+    if max(config.saliency_layers, default=0) >= len(saliency):
+        raise InputError(
+            f"training.saliency_layers: got {max(config.saliency_layers)}, expected 0..{len(saliency) - 1}"
+        )
 
 
 def _score(model: nn.Module, data: TensorSet, index: np.ndarray) -> tuple[float, float]:
@@ -269,12 +297,25 @@ def _freeze_all_but(turn: int, blocks: list[list[nn.Parameter]]) -> None:
             parameter.requires_grad_(number == turn)
 
 
+def _unfreeze(blocks: list[list[nn.Parameter]]) -> None:
+    for parameter in (p for block in blocks for p in block):
+        parameter.requires_grad_(True)
+
+
 def _class_weights(data: TensorSet, fold: Fold, config: TrainingConfig) -> Tensor | None:
     if config.class_weights == "none":
         return None
     assert data.y is not None
     counts = torch.bincount(data.y[torch.as_tensor(fold.train, device=data.device)], minlength=data.classes)
     return (counts.sum() / (counts.clamp(min=1) * len(counts))).to(data.x.dtype)
+
+
+@contextmanager
+def _seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Draw from ``seed`` inside the block; outside, the global generators go on as if nothing had happened."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
 
 
 def _mix(seed: int, epoch: int) -> int:

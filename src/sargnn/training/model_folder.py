@@ -1,17 +1,19 @@
 """The saved model: a folder of safetensors and JSON. Nothing in it is code or is ever unpickled; it loads on a CPU.
 
-====================== ==============================================================================================
-``config.json``        settings, classes and the fitted encoder: all that is needed to rebuild the model
-``weights.safetensors`` the best weights
-``training.json``      data fingerprint, split, versions, history, scores
+========================== ==========================================================================================
+``config.json``            settings, classes and the fitted encoder: all that is needed to rebuild the model
+``weights.safetensors``    the best weights
+``training.json``          data fingerprint, split, versions, history, scores
 ``checkpoint.safetensors`` the state after the last epoch, from which training goes on
-====================== ==============================================================================================
+========================== ==========================================================================================
 
-Each file is replaced at once, so a kill at any moment leaves the last complete one.
+Each file is replaced at once, so a kill at any moment leaves the last complete one. Files of tensors carry a checksum
+and that of the config they belong to, so a damaged file or one of another model is refused.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -23,15 +25,15 @@ from torch import Tensor, nn
 
 from sargnn.data.encodings import Encoder
 from sargnn.errors import InputError
-from sargnn.files import write_file
+from sargnn.files import is_leftover, write_file
 from sargnn.training.loop import TrainingState
 from sargnn.training.settings import Settings
 from sargnn.training.trained import TrainedModel
 
 __all__ = [
-    "has_checkpoint",
     "load_checkpoint",
     "load_model",
+    "prepare",
     "read_training",
     "save_checkpoint",
     "save_config",
@@ -50,9 +52,11 @@ def load_model(folder: Path | str, device: torch.device | str = "cpu") -> Traine
     >>> model.predict(sargnn.load("MUTAG")).predicted[:3]  # doctest: +SKIP
     array([1, 0, 0])
     """
-    trained = load_untrained(Path(folder))
-    tensors, _ = _read_tensors(Path(folder) / WEIGHTS)
-    _set_weights(trained.model, tensors, Path(folder) / WEIGHTS)
+    folder = Path(folder)
+    trained = load_untrained(folder)
+    read_training(folder)  # not needed to predict, but a folder without it is not whole
+    tensors, _ = _read_tensors(folder / WEIGHTS)
+    _set_weights(trained.model, tensors, folder / WEIGHTS)
     trained.model.to(device).eval()
     return trained
 
@@ -72,21 +76,40 @@ def load_untrained(folder: Path) -> TrainedModel:
     return TrainedModel.untrained(settings, encoder, classes)
 
 
+def prepare(folder: Path, resume: bool) -> bool:
+    """Whether ``folder`` has a run to go on with; refuses to start one over anything that is there."""
+    try:
+        files = list(folder.iterdir()) if folder.exists() else []
+        leftovers = [path for path in files if is_leftover(path)]
+        found = {path.name for path in files} - {path.name for path in leftovers}
+        if found and not resume:
+            raise InputError(f"{folder} is not empty: add --resume to go on with it, or choose another --out")
+        going_on = {CONFIG, CHECKPOINT} <= found
+        if not going_on and found - {CONFIG, TRAINING}:  # those two are there before the first epoch is done
+            raise InputError(f"{folder}: got no {CHECKPOINT} to go on from, expected a run or an empty folder")
+        for path in leftovers:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: not a usable folder ({error.strerror or error})") from error
+    return going_on
+
+
 def save_config(folder: Path, trained: TrainedModel) -> None:
-    _write_json(
-        folder / CONFIG,
-        {
-            "format": FORMAT,
-            "settings": trained.settings.to_json(),
-            "classes": list(trained.classes),
-            "features": list(trained.encoder.feature_names),
-            "encoder": trained.encoder.to_json(),
-        },
-    )
+    _write_json(folder / CONFIG, _config(trained))
 
 
-def save_weights(folder: Path, model: nn.Module) -> None:
-    write_file(folder / WEIGHTS, save(weights_of(model), metadata={"format": FORMAT}))
+def _config(trained: TrainedModel) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "settings": trained.settings.to_json(),
+        "classes": list(trained.classes),
+        "features": list(trained.encoder.feature_names),
+        "encoder": trained.encoder.to_json(),
+    }
+
+
+def save_weights(folder: Path, trained: TrainedModel) -> None:
+    _write_tensors(folder / WEIGHTS, weights_of(trained.model), trained)
 
 
 def save_training(folder: Path, content: dict[str, Any]) -> None:
@@ -94,22 +117,29 @@ def save_training(folder: Path, content: dict[str, Any]) -> None:
 
 
 def read_training(folder: Path) -> dict[str, Any]:
-    return _read_json(folder / TRAINING, FORMAT)
+    """The record of a run; ``split`` holds indices below ``data.graphs``."""
+    path = folder / TRAINING
+    content = _read_json(path, FORMAT)
+    try:
+        graphs, _ = content["data"]["graphs"], content["data"]["fingerprint"]
+        split = [content["split"][part] for part in ("train", "validation", "test")]
+        valid = all(type(index) is int and 0 <= index < graphs for part in split for index in part)
+    except (KeyError, TypeError):
+        valid = False
+    if not valid:
+        raise InputError(f"{path}: got no valid fields data and split, expected those written by sargnn train")
+    return content
 
 
-def has_checkpoint(folder: Path) -> bool:
-    return (folder / CHECKPOINT).exists() and (folder / CONFIG).exists()
-
-
-def save_checkpoint(folder: Path, state: TrainingState) -> None:
+def save_checkpoint(folder: Path, trained: TrainedModel, state: TrainingState) -> None:
     """Everything between two epochs: last and best weights, the optimiser's moments, the history."""
     tensors = {f"last/{name}": value for name, value in weights_of(state.model).items()}
     tensors |= {f"best/{name}": value.cpu() for name, value in state.best_weights.items() if f"last/{name}" in tensors}
     for name, parameter in state.model.named_parameters():
         for key, value in state.optimizer.state.get(parameter, {}).items():
-            tensors[f"adam/{key}/{name}"] = value.detach().cpu().reshape(value.shape)
-    words = {"format": FORMAT, "best_epoch": str(state.best_epoch), "history": json.dumps(state.history)}
-    write_file(folder / CHECKPOINT, save(tensors, metadata=words))
+            tensors[f"adam/{key}/{name}"] = value.detach().cpu()
+    words = {"best_epoch": str(state.best_epoch), "history": json.dumps(state.history)}
+    _write_tensors(folder / CHECKPOINT, tensors, trained, words)
 
 
 def load_checkpoint(folder: Path, state: TrainingState) -> None:
@@ -131,10 +161,7 @@ def load_checkpoint(folder: Path, state: TrainingState) -> None:
         }
         if moments:
             state.optimizer.state[parameter] = {k: v.to(parameter.device).clone() for k, v in moments.items()}
-    try:
-        state.best_epoch, state.history = int(words["best_epoch"]), json.loads(words["history"])
-    except (KeyError, ValueError) as error:
-        raise InputError(f"{path}: got a damaged header ({error}), expected a checkpoint of sargnn") from error
+    state.best_epoch, state.history = int(words["best_epoch"]), json.loads(words["history"])
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
@@ -156,7 +183,15 @@ def _set_weights(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> No
             value.copy_(tensors[name])
 
 
+def _write_tensors(
+    path: Path, tensors: dict[str, Tensor], trained: TrainedModel, words: dict[str, str] | None = None
+) -> None:
+    words = {"format": FORMAT, "config": _identity(_config(trained)), **(words or {})}
+    write_file(path, save(tensors, metadata={**words, "checksum": _checksum(tensors, words)}))
+
+
 def _read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors and the words of a file that is whole and belongs to the config beside it."""
     try:
         with safe_open(path, framework="pt", device="cpu") as file:
             words = file.metadata() or {}
@@ -167,7 +202,27 @@ def _read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         raise InputError(f"{path}: not a readable safetensors file ({error})") from error
     if words.get("format") != FORMAT:
         raise InputError(f"{path}: got format {words.get('format')!r}, expected {FORMAT!r}")
+    if words.pop("checksum", None) != _checksum(tensors, words):
+        raise InputError(f"{path}: got damaged content, expected that of its checksum")
+    if words.get("config") != _identity(_read_json(path.parent / CONFIG, FORMAT)):
+        raise InputError(f"{path}: got weights of another {CONFIG}, expected those of the one beside it")
     return tensors, words
+
+
+def _checksum(tensors: dict[str, Tensor], words: dict[str, str]) -> str:
+    digest = hashlib.sha256(json.dumps(words, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}".encode())
+        digest.update(tensor.contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _identity(config: dict[str, Any]) -> str:
+    """Names the config of a model; the number of epochs is left out, which a resumed run may change."""
+    settings = config["settings"]
+    training = {field: value for field, value in settings.get("training", {}).items() if field != "epochs"}
+    content = {**config, "settings": {**settings, "training": training}}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _read_json(path: Path, expected: str) -> dict[str, Any]:
@@ -175,7 +230,7 @@ def _read_json(path: Path, expected: str) -> dict[str, Any]:
         content = json.loads(path.read_text())
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file, expected a model folder written by sargnn train") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: not readable JSON ({error})") from error
     if not isinstance(content, dict) or content.get("format") != expected:
         raise InputError(f"{path}: got another file, expected format {expected!r}")

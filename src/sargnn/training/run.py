@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -20,7 +21,7 @@ from sargnn.data.sources import require_two_classes
 from sargnn.data.splits import Fold, holdout, official
 from sargnn.errors import InputError
 from sargnn.training import metrics, model_folder
-from sargnn.training.loop import Row, TrainingState, fit
+from sargnn.training.loop import Row, TrainingState, check_supervision, fit
 from sargnn.training.settings import Settings
 from sargnn.training.trained import Prediction, TrainedModel
 
@@ -78,9 +79,7 @@ class TrainingRun:
         folder = None if folder is None else Path(folder)
         require_two_classes(graphs)
         fold = fold or official(graphs) or holdout(graphs, seed=settings.training.seed)
-        going_on = folder is not None and resume and model_folder.has_checkpoint(folder)
-        if folder is not None and not resume and folder.exists() and any(folder.iterdir()):
-            raise InputError(f"{folder} is not empty: add --resume to go on with it, or choose another --out")
+        going_on = folder is not None and model_folder.prepare(folder, resume)
         if going_on:
             assert folder is not None
             trained = _same_run(folder, graphs, settings, fold)
@@ -89,6 +88,7 @@ class TrainingRun:
             trained = TrainedModel.untrained(settings, encoder, graphs.classes)
         data = trained.tensors(graphs, device)
         trained.model.to(device)
+        check_supervision(trained.model, data, settings.training)
         run = cls(graphs, fold, trained, data, TrainingState.start(trained.model, settings.training), folder)
         if going_on:
             assert folder is not None
@@ -100,9 +100,9 @@ class TrainingRun:
         """Train; one row an epoch, each saved before it is given."""
         for row in fit(self.state, self.data, self.fold, self.trained.settings.training):
             if self.folder is not None:
-                model_folder.save_checkpoint(self.folder, self.state)
+                model_folder.save_checkpoint(self.folder, self.trained, self.state)
                 if row["epoch"] == self.state.best_epoch:
-                    model_folder.save_weights(self.folder, self.trained.model)
+                    model_folder.save_weights(self.folder, self.trained)
             yield row
 
     def finish(self) -> TrainingRun:
@@ -114,7 +114,7 @@ class TrainingRun:
             if len(index)
         }
         if self.folder is not None:
-            model_folder.save_weights(self.folder, self.trained.model)
+            model_folder.save_weights(self.folder, self.trained)
             model_folder.save_training(self.folder, self._record("finished"))
         return self
 
@@ -132,7 +132,7 @@ class TrainingRun:
         return {
             "status": status,
             "data": {"name": self.graphs.name, "graphs": len(self.graphs), "fingerprint": self.graphs.fingerprint},
-            "split": {name: getattr(self.fold, name).tolist() for name in ("train", "validation", "test")},
+            "split": _split(self.fold),
             "seed": self.trained.settings.training.seed,
             "versions": versions(),
             "hardware": hardware(self.data.device),
@@ -152,25 +152,35 @@ def _same_run(folder: Path, graphs: GraphSet, settings: Settings, fold: Fold) ->
         raise InputError(
             f"{folder}: got other graphs ({graphs.name}), expected those it was started with: {record['data']['name']}"
         )
-    before, now = trained.settings.to_json(), settings.to_json()
-    before["training"]["epochs"] = now["training"]["epochs"]
-    for section in ("name", "model", "data", "training"):
-        if before[section] != now[section]:
-            raise InputError(
-                f"{folder}: got other settings in '{section}', expected those it was started with (its config.json)"
-            )
-    if record["split"]["train"] != fold.train.tolist():
+    before, now = _flat(trained.settings), _flat(settings)
+    for key, value in now.items():
+        if before.get(key) != value and key != "training.epochs":
+            raise InputError(f"{folder}: got {key} = {value}, expected {before.get(key)} as it was started with")
+    if record["split"] != _split(fold):
         raise InputError(f"{folder}: got another split, expected the one it was started with (its training.json)")
     return TrainedModel(settings, trained.encoder, trained.classes, trained.model)
 
 
+def _flat(settings: Settings) -> dict[str, Any]:
+    """Every setting as ``--set`` would name it."""
+    sections = settings.to_json()
+    flat = {"model": sections.pop("name")}
+    return flat | {f"{name}.{field}": value for name, section in sections.items() for field, value in section.items()}
+
+
+def _split(fold: Fold) -> dict[str, list[int]]:
+    return {name: getattr(fold, name).tolist() for name in ("train", "validation", "test")}
+
+
 def parts_of(graphs: GraphSet, fold: Fold) -> dict[str, np.ndarray]:
-    """The graphs of each part by name: those of the fold, and further test parts of an official division."""
+    """The graphs of each part by name: those of the fold, and the further test parts of an official division as far as
+    the fold leaves them alone."""
     parts = {"train": fold.train, "validation": fold.validation, "test": fold.test}
+    used = np.concatenate(list(parts.values()))
     if graphs.part is not None:
         for code, name in enumerate(PARTS):
             if name not in parts:
-                parts[name] = np.flatnonzero(graphs.part == code)
+                parts[name] = np.setdiff1d(np.flatnonzero(graphs.part == code), used)
     return parts
 
 
@@ -219,10 +229,9 @@ def find_device(name: str) -> torch.device:
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise InputError(f"--device: got '{name}', expected cpu, cuda, cuda:N or auto") from error
+    if not re.fullmatch(r"cpu|cuda(:[0-9]{1,2})?", name):
+        raise InputError(f"--device: got {name!r}, expected cpu, cuda, cuda:N or auto")
+    device = torch.device(name)
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise InputError(
             f"--device: got '{name}', but this machine has {torch.cuda.device_count()} CUDA devices; use cpu"

@@ -8,7 +8,9 @@ import json
 import tomllib
 import types
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -73,7 +75,7 @@ def read_settings(
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals:
-            raise InputError(f"--set: got '{assignment}', expected key=value such as training.epochs=50")
+            raise InputError(f"--set: got {assignment!r}, expected key=value such as training.epochs=50")
         values[key.strip()] = value.strip()
     if seed is not None:
         values["training.seed"] = seed
@@ -85,11 +87,13 @@ def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
     try:
         text = path.read_text()
         content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"--config: cannot read {path} ({error})") from error
     if not isinstance(content, dict):
-        raise InputError(f"--config: got a list in {path}, expected tables model, data and training")
+        raise InputError(f"--config: got no tables in {path}, expected tables model, data and training")
     name = content.pop("name", DEFAULT_MODEL)
+    if not isinstance(name, str):
+        raise InputError(f"--config: got name = {name!r} in {path}, expected the name of a model such as sar-gcn")
     return name, _flatten(content)
 
 
@@ -105,14 +109,22 @@ def _flatten(sections: dict[str, Any]) -> dict[str, Any]:
 def _find_field(key: str, kinds: dict[str, type[Any]]) -> tuple[str, str, Any]:
     known = {f"{section}.{f.name}": (section, f.name) for section, kind in kinds.items() for f in fields(kind)}
     if key not in known:
-        close = difflib.get_close_matches(key, known, n=1) or difflib.get_close_matches(
-            key.rpartition(".")[2], [k.rpartition(".")[2] for k in known], n=1
-        )
-        nearest = next((k for k in known if close and (k == close[0] or k.endswith("." + close[0]))), None)
-        hint = f"did you mean '{nearest}'?" if nearest else f"expected one of {', '.join(known)}"
-        raise InputError(f"unknown setting '{key}'; {hint}")
+        nearest = _nearest(key, list(known))
+        hint = f"did you mean {nearest!r}?" if nearest else f"expected one of {', '.join(known)}"
+        raise InputError(f"unknown setting {key!r}; {hint}")
     section, field = known[key]
     return section, field, get_type_hints(kinds[section])[field]
+
+
+def _nearest(key: str, known: list[str]) -> str | None:
+    """The field of that name in another section, or the one most alike."""
+    by_field = {name.partition(".")[2]: name for name in known}
+    field = key.rpartition(".")[2]
+    if field in by_field:
+        return by_field[field]
+    if close := difflib.get_close_matches(key, known, n=1):
+        return close[0]
+    return next((by_field[name] for name in difflib.get_close_matches(field, by_field, n=1)), None)
 
 
 def _typed(key: str, value: Any, hint: Any) -> Any:
@@ -127,7 +139,9 @@ def _typed(key: str, value: Any, hint: Any) -> Any:
             return None
         return _typed(key, value, next(a for a in args if a is not type(None)))
     if origin is tuple:
-        items = [i for i in value.split(",") if i] if isinstance(value, str) else value
+        items = [i.strip() for i in value.split(",") if i.strip()] if isinstance(value, str) else value
+        if not isinstance(items, list | tuple):
+            raise InputError(f"{key}: got {value!r}, expected a list")
         return tuple(_typed(key, item, args[0]) for item in items)
     if hint is bool:
         words = {"true": True, "false": False}
@@ -138,15 +152,13 @@ def _typed(key: str, value: Any, hint: Any) -> Any:
 
 
 def _scalar(key: str, value: Any, hint: Any) -> Any:
-    expected = {int: "a whole number", float: "a number", str: "text"}[hint]
+    """A finite number, or text; a number that would have to be rounded is not a whole one."""
     if hint is str and isinstance(value, str):
         return value
-    try:
-        number = hint(value) if isinstance(value, str) or not isinstance(value, bool | list) else None
-        if hint is int and isinstance(value, float) and value != number:
-            number = None
-    except (TypeError, ValueError):
-        number = None
-    if number is None or number != number:
-        raise InputError(f"{key}: got {value!r}, expected {expected}")
-    return number
+    if hint is not str and isinstance(value, int | float | str) and not isinstance(value, bool):
+        with suppress(ValueError, OverflowError):
+            number = hint(value)
+            if isfinite(number) and (isinstance(value, str) or number == value):
+                return number
+    expected = {int: "a whole number", float: "a finite number", str: "text"}[hint]
+    raise InputError(f"{key}: got {value!r}, expected {expected}")

@@ -76,9 +76,10 @@ class TrainedModel:
         """int64 [G]: the graphs' classes as this model counts them, matched by name."""
         if graphs.y is None:
             raise InputError(f"{graphs.name} has no class labels, expected them to compare with")
-        unknown = sorted(set(graphs.classes) - set(self.classes))
-        if unknown:
-            raise InputError(
-                f"got class '{unknown[0]}' in {graphs.name}, expected those of training: {', '.join(self.classes)}"
-            )
-        return np.array([self.classes.index(name) for name in graphs.classes])[graphs.y]
+        index = {name: i for i, name in enumerate(self.classes)}
+        codes = np.array([index.get(name, -1) for name in graphs.classes], np.int64)[graphs.y]
+        if (codes < 0).any():
+            graph = int(np.argmax(codes < 0))
+            got = f"got class {graphs.classes[graphs.y[graph]]!r} in graph {graph} of {graphs.name}"
+            raise InputError(f"{got}, expected one of those trained on: {', '.join(self.classes)}")
+        return codes
