@@ -34,8 +34,8 @@ class BatchNorm(nn.Module):
         if self.training:
             mean, variance, count = batch.moments(h)
             unbiased = variance.detach() * (count / (count - 1).clamp(min=1))
-            self.running_mean.lerp_(mean.detach(), self.momentum)
-            self.running_variance.lerp_(unbiased, self.momentum)
+            for running, new in ((self.running_mean, mean.detach()), (self.running_variance, unbiased)):
+                running.mul_(1 - self.momentum).add_(new * self.momentum)  # lerp_ has no vectorised form
         return (h - mean) * (variance + self.epsilon).rsqrt() * self.weight + self.bias
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from math import cos, inf, isfinite, pi
-from typing import Any, Literal
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Literal
 
 import numpy as np
 import torch
@@ -22,10 +22,9 @@ from torch.nn import functional as F
 from sargnn.data.batch import Batch, TensorSet
 from sargnn.data.splits import Fold
 from sargnn.errors import Diverged, InputError
+from sargnn.training.progress import Progress, Row
 
 __all__ = ["TrainingConfig", "TrainingState", "fit", "predict_logits"]
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -79,24 +78,20 @@ class TrainingConfig:
             raise InputError(f"training.saliency_layers: got {min(self.saliency_layers)}, expected 0 or more")
 
 
-@dataclass
-class TrainingState:
+@dataclass(kw_only=True)
+class TrainingState(Progress):
     """All there is to know between two epochs."""
 
     model: nn.Module
     optimizer: torch.optim.Adam
     best_weights: dict[str, Tensor]
-    best_epoch: int = 0
-    """0: no epoch has been evaluated yet."""
-    history: list[Row] = field(default_factory=list)
-    """One row an epoch: epoch, train_loss, validation_loss, validation_accuracy, learning_rate, seconds."""
 
     @classmethod
     def start(cls, model: nn.Module, config: TrainingConfig) -> TrainingState:
         optimizer = torch.optim.Adam(
             model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
         )
-        return cls(model, optimizer, snapshot(model))
+        return cls(model=model, optimizer=optimizer, best_weights=snapshot(model))
 
 
 def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfig) -> Iterator[Row]:
@@ -109,16 +104,14 @@ def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfi
     [1, 2, 3]
     """
     check_supervision(state.model, data, config)
-    weights = _class_weights(data, fold, config)
+    weights = class_weights(data, fold, config)
     blocks = _blocks(state.model, config)
     try:
-        while not finished(state, config):
+        while not state.finished(config):
             epoch = len(state.history) + 1
             _freeze_all_but((epoch - 1) // config.alternate_epochs % len(blocks), blocks)
             row = _epoch(state, data, fold, config, weights, epoch)
-            state.history.append(row)
-            if _improved(row, state, config):
-                state.best_epoch = epoch
+            if state.record(row, config):
                 state.best_weights = snapshot(state.model)
             yield row
     except Diverged:
@@ -127,12 +120,6 @@ def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfi
     finally:
         _unfreeze(blocks)
     state.model.load_state_dict(state.best_weights)
-
-
-def finished(state: TrainingState, config: TrainingConfig) -> bool:
-    """Whether the epochs or the patience have run out."""
-    done = len(state.history)
-    return done >= config.epochs or (0 < config.patience <= done - state.best_epoch)
 
 
 def predict_logits(
@@ -167,7 +154,7 @@ def _epoch(
 ) -> Row:
     """Train on the training graphs, score the validation graphs."""
     start = time.perf_counter()
-    rate = _learning_rate(epoch, state, config)
+    rate = state.learning_rate(config)
     train_loss = _train_epoch(state, data, fold.train, config, weights, epoch, rate)
     # A set too small for a validation part is watched on its training graphs.
     watched = fold.validation if len(fold.validation) else fold.train
@@ -252,39 +239,6 @@ def _score(model: nn.Module, data: TensorSet, index: np.ndarray) -> tuple[float,
     return F.cross_entropy(logits, y).item(), (logits.argmax(1) == y).double().mean().item()
 
 
-def _improved(row: Row, state: TrainingState, config: TrainingConfig) -> bool:
-    if not state.best_epoch:
-        return True
-    best = state.history[state.best_epoch - 1]
-    if config.monitor == "loss":
-        return row["validation_loss"] < best["validation_loss"]
-    return row["validation_accuracy"] > best["validation_accuracy"]
-
-
-def _learning_rate(epoch: int, state: TrainingState, config: TrainingConfig) -> float:
-    done = epoch - 1
-    if config.schedule == "step":
-        return config.learning_rate * 0.5 ** (done // config.schedule_epochs)
-    if config.schedule == "cosine":
-        return config.learning_rate * 0.5 * (1 + cos(pi * done / config.epochs))
-    if config.schedule == "plateau":
-        return config.learning_rate * 0.5 ** _plateaus(state.history, config)
-    return config.learning_rate
-
-
-def _plateaus(history: list[Row], config: TrainingConfig) -> int:
-    """How often `schedule_epochs` went by since the last improvement or the last halving."""
-    sign = 1 if config.monitor == "loss" else -1
-    best, since, halvings = float("inf"), 0, 0
-    for row in history:
-        value = sign * row[f"validation_{config.monitor}"]
-        since = 0 if value < best else since + 1
-        best = min(best, value)
-        if since >= config.schedule_epochs:
-            halvings, since = halvings + 1, 0
-    return halvings
-
-
 def _blocks(model: nn.Module, config: TrainingConfig) -> list[list[nn.Parameter]]:
     """What learns in turns: everything at once, or the backbone and the memory (block coordinate descent)."""
     blocks = [list(model.parameters())] if config.policy == "joint" else model.blocks()  # type: ignore[operator]
@@ -302,7 +256,8 @@ def _unfreeze(blocks: list[list[nn.Parameter]]) -> None:
         parameter.requires_grad_(True)
 
 
-def _class_weights(data: TensorSet, fold: Fold, config: TrainingConfig) -> Tensor | None:
+def class_weights(data: TensorSet, fold: Fold, config: TrainingConfig) -> Tensor | None:
+    """``[C]``: how much a graph of each class counts; none: all alike."""
     if config.class_weights == "none":
         return None
     assert data.y is not None

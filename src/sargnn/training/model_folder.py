@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 FORMAT = "sargnn.model/1"
+HEADER = "sargnn"
 CONFIG, WEIGHTS, TRAINING, CHECKPOINT = "config.json", "weights.safetensors", "training.json", "checkpoint.safetensors"
 
 
@@ -187,21 +188,23 @@ def _write_tensors(
     path: Path, tensors: dict[str, Tensor], trained: TrainedModel, words: dict[str, str] | None = None
 ) -> None:
     words = {"format": FORMAT, "config": _identity(_config(trained)), **(words or {})}
-    write_file(path, save(tensors, metadata={**words, "checksum": _checksum(tensors, words)}))
+    words["checksum"] = _checksum(tensors, words)
+    # Under one name, because safetensors writes several in any order, and equal runs shall give equal files.
+    write_file(path, save(tensors, metadata={HEADER: json.dumps(words, sort_keys=True)}))
 
 
 def _read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The tensors and the words of a file that is whole and belongs to the config beside it."""
     try:
         with safe_open(path, framework="pt", device="cpu") as file:
-            words = file.metadata() or {}
+            words = json.loads((file.metadata() or {}).get(HEADER, "{}"))
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file, expected a model folder written by sargnn train") from error
-    except (SafetensorError, OSError, ValueError) as error:
+    except (SafetensorError, OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: not a readable safetensors file ({error})") from error
-    if words.get("format") != FORMAT:
-        raise InputError(f"{path}: got format {words.get('format')!r}, expected {FORMAT!r}")
+    if not isinstance(words, dict) or words.get("format") != FORMAT:
+        raise InputError(f"{path}: got another file, expected format {FORMAT!r}")
     if words.pop("checksum", None) != _checksum(tensors, words):
         raise InputError(f"{path}: got damaged content, expected that of its checksum")
     if words.get("config") != _identity(_read_json(path.parent / CONFIG, FORMAT)):

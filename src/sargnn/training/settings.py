@@ -57,8 +57,10 @@ class Settings:
         }
 
     @classmethod
-    def from_json(cls, content: dict[str, Any]) -> Settings:
+    def from_json(cls, content: Any) -> Settings:
         """From :meth:`to_json`, every field checked as if typed on the command line."""
+        if not isinstance(content, dict) or not isinstance(content.get("name"), str):
+            raise InputError("settings: got no name, expected that of a model such as sar-gcn")
         values = _flatten({section: content.get(section, {}) for section in ("model", "data", "training")})
         return cls.of(content["name"], values)
 

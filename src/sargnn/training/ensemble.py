@@ -1,0 +1,422 @@
+"""K models at once: folds, repeats and grid points of one architecture train together on one device.
+
+Every weight gets a leading model dimension and a step is one vectorised call for all K, so on a GPU the extra models are nearly
+free: there a step, optimiser included, is one CUDA graph. Each member has its own weights, encoder, batches, learning rate, early
+stopping and best epoch, and comes out as if it had been trained alone, up to rounding (dropout draws other masks).
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+from torch.nn import functional as F
+
+from sargnn.data.batch import PaddedBatch
+from sargnn.data.encodings import Encoder
+from sargnn.data.graphs import GraphSet
+from sargnn.data.splits import Fold
+from sargnn.training.loop import TrainingConfig, check_supervision, class_weights, epoch_order, saliency_divergence
+from sargnn.training.progress import Progress
+from sargnn.training.settings import Settings
+from sargnn.training.trained import TrainedModel
+
+__all__ = ["Ensemble", "Fitted", "Member"]
+
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
+"""Of Adam: PyTorch's defaults."""
+OWN = ("seed", "learning_rate", "weight_decay")
+"""Fields of the training config in which members may differ."""
+ASSESSED = 256
+"""Graphs of each member evaluated at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One model to train: on which graphs, and with which seed, learning rate and weight decay."""
+
+    fold: Fold
+    training: TrainingConfig
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A member when it is done: the model with its best weights, and its history."""
+
+    trained: TrainedModel
+    progress: Progress
+    diverged: str | None
+    """What happened to the loss, if it stopped being finite."""
+
+
+class Ensemble:
+    """Members of one architecture on their way from untrained to fitted: iterate for one list of rows an epoch.
+
+    >>> ensemble = Ensemble(graphs, settings, members)  # doctest: +SKIP
+    >>> for rows in ensemble: ...  # doctest: +SKIP
+    >>> fitted = ensemble.results()  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, graphs: GraphSet, settings: Settings, members: Sequence[Member], device: torch.device | str = "cpu"
+    ) -> None:
+        self.settings = settings
+        self.members = list(members)
+        self.config = _common_config(members)
+        self.device = torch.device(device)
+        self.models = _untrained(graphs, settings, members)
+        self.block = _Block(graphs, self.models, members, self.device)
+        self.weights = _Weights([trained.model.to(self.device) for trained in self.models])
+        self.progress = [Progress() for _ in members]
+        self.diverged: list[str | None] = [None] * len(members)
+        self.steps = max(-(-len(m.fold.train) // self.config.batch_size) for m in members)
+        self.step = _TrainStep(self.weights, self.block, self.config, members)
+        self.assess = _Assessment(self.weights, self.block, members)
+        check_supervision(self.models[0].model, self.block.data, self.config)
+
+    def __iter__(self) -> Iterator[list[dict[str, Any]]]:
+        """Train until every member's epochs or patience have run out."""
+        epoch = 0
+        while not all(map(self._done, range(len(self.members)))):
+            epoch += 1
+            start = time.perf_counter()
+            rates = [p.learning_rate(m.training) for p, m in zip(self.progress, self.members, strict=True)]
+            losses = self._train_epoch(epoch, rates)
+            scores = self.assess()
+            seconds = (time.perf_counter() - start) / len(self.members)
+            yield self._record(epoch, rates, losses, scores, seconds)
+
+    def results(self) -> list[Fitted]:
+        """Every member with its best weights, in the order they were given."""
+        for k, trained in enumerate(self.models):
+            self.weights.load_best(k, trained.model)
+            trained.model.eval()
+        return [Fitted(*each) for each in zip(self.models, self.progress, self.diverged, strict=True)]
+
+    def _done(self, k: int) -> bool:
+        return self.diverged[k] is not None or self.progress[k].finished(self.members[k].training)
+
+    def _train_epoch(self, epoch: int, rates: list[float]) -> np.ndarray:
+        """One pass of every member over its own training graphs in its own order; mean losses ``[K]``."""
+        size = self.config.batch_size
+        order = np.full((len(self.members), self.steps * size), -1)
+        for k, member in enumerate(self.members):
+            order[k, : len(member.fold.train)] = epoch_order(member.fold.train, member.training.seed, epoch)
+        batches = self.block.rows(order.reshape(len(self.members), self.steps, size).swapaxes(0, 1))
+        return self.step.epoch(batches, rates, epoch)
+
+    def _record(
+        self, epoch: int, rates: list[float], losses: np.ndarray, scores: np.ndarray, seconds: float
+    ) -> list[dict[str, Any]]:
+        rows, better = [], np.zeros(len(self.members), bool)
+        for k, member in enumerate(self.members):
+            loss, accuracy = scores[k].tolist()
+            if self._done(k):
+                continue
+            if not (isfinite(loss) and isfinite(losses[k])):
+                self.diverged[k] = f"loss is {losses[k]}, validation loss {loss} in epoch {epoch}"
+                continue
+            row = {
+                "epoch": epoch, "train_loss": float(losses[k]), "validation_loss": loss, "validation_accuracy": accuracy,
+                "learning_rate": rates[k], "seconds": seconds,
+            }  # fmt: skip
+            better[k] = self.progress[k].record(row, member.training)
+            rows.append(row)
+        self.weights.keep_best(better)
+        return rows
+
+
+class _Block:
+    """The graphs of all members, padded once, on the device; and each member's own node inputs."""
+
+    def __init__(
+        self, graphs: GraphSet, models: list[TrainedModel], members: Sequence[Member], device: torch.device
+    ) -> None:
+        used = np.unique(np.concatenate([part for m in members for part in (m.fold.train, m.fold.validation)]))
+        self.position = np.full(len(graphs) + 1, -1)  # the last entry serves -1, "no graph"
+        self.position[used] = np.arange(len(used))
+        inputs: dict[int, Tensor] = {}
+        for trained in models:
+            if id(trained.encoder) not in inputs:
+                self.data = trained.tensors(graphs, device)
+                padded = self.data.padded(used)
+                inputs[id(trained.encoder)] = padded.x
+        self.x = torch.stack(list(inputs.values()))  # [encoders, G, n, F]
+        numbers = {key: number for number, key in enumerate(inputs)}
+        self.encoder = torch.tensor([numbers[id(trained.encoder)] for trained in models], device=device).unsqueeze(1)
+        self.closed, self.mask, self.truth = padded.closed, padded.mask, padded.truth
+        assert padded.y is not None
+        self.y = padded.y
+        self.device = device
+
+    def rows(self, graphs: np.ndarray) -> Tensor:
+        """Where graphs lie in the block; -1 stays -1."""
+        return torch.from_numpy(self.position[graphs]).to(self.device)
+
+    def batch(self, rows: Tensor) -> tuple[Tensor, ...]:
+        """The tensors of a padded batch for every member, ``[K, B, ...]``, and which entries are graphs at all."""
+        real = rows >= 0
+        rows = rows.clamp(min=0)
+        mask = self.mask[rows] & real.unsqueeze(-1)
+        truth = torch.zeros_like(mask, dtype=self.x.dtype) if self.truth is None else self.truth[rows] * mask
+        return self.x[self.encoder, rows], self.closed[rows], mask, self.y[rows], truth, real
+
+
+class _Weights:
+    """All members' parameters as one matrix ``[K, P]`` and views into it, and their buffers stacked."""
+
+    def __init__(self, models: list[nn.Module]) -> None:
+        self.template = _Logits(copy.deepcopy(models[0])).to("meta")
+        named = {name: [dict(m.named_parameters())[name] for m in models] for name, _ in models[0].named_parameters()}
+        self.names = [name for name, values in named.items() if values[0].requires_grad]
+        fixed = {name: torch.stack(values).detach() for name, values in named.items() if name not in self.names}
+        self.flat = torch.cat([torch.stack(named[name]).detach().flatten(1) for name in self.names], dim=1)
+        self.views = _views(self.flat, [(name, named[name][0].shape) for name in self.names])
+        for view in self.views.values():
+            view.requires_grad_()
+        buffers = {n: torch.stack([dict(m.named_buffers())[n] for m in models]) for n, _ in models[0].named_buffers()}
+        self.state = {f"model.{name}": value for name, value in {**self.views, **fixed, **buffers}.items()}
+        self.changing = [*self.state.values()]
+        self.best = [value.detach().clone() for value in self.changing]
+
+    def forward(self, tensors: tuple[Tensor, ...], train: bool) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Logits ``[K, B, C]`` and saliency of each layer ``[K, B, n]``."""
+        self.template.train(train)
+
+        def one(state: dict[str, Tensor], x: Tensor, closed: Tensor, mask: Tensor) -> Any:
+            return functional_call(self.template, state, (PaddedBatch(x, closed, mask),))
+
+        return vmap(one, randomness="different")(self.state, *tensors[:3])
+
+    def keep_best(self, better: np.ndarray) -> None:
+        """Remember the present weights of the members that are better than ever."""
+        if better.any():
+            which = torch.from_numpy(np.flatnonzero(better)).to(self.flat.device)
+            for best, value in zip(self.best, self.changing, strict=True):
+                best[which] = value.detach()[which]
+
+    def load_best(self, k: int, model: nn.Module) -> None:
+        state = {name.removeprefix("model."): best[k] for name, best in zip(self.state, self.best, strict=True)}
+        model.load_state_dict({name: state[_first_name(model, name)] for name in model.state_dict()})
+
+
+class _Logits(nn.Module):
+    """A model as one call, which is what ``functional_call`` needs."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch: PaddedBatch) -> tuple[Tensor, tuple[Tensor, ...]]:
+        encoding = self.model.encode(batch)  # type: ignore[operator]
+        return self.model.head(encoding.graph), encoding.saliency  # type: ignore[operator]
+
+
+class _TrainStep:
+    """Forward, backward and Adam for all members; on a GPU, captured once and replayed."""
+
+    def __init__(self, weights: _Weights, block: _Block, config: TrainingConfig, members: Sequence[Member]) -> None:
+        self.weights, self.block, self.config = weights, block, config
+        device = block.device
+        self.first, self.second = torch.zeros_like(weights.flat), torch.zeros_like(weights.flat)
+        self.count = torch.zeros_like(weights.flat)
+        self.decay = torch.tensor([[m.training.weight_decay] for m in members], device=device)
+        self.rate = torch.zeros_like(self.decay)
+        self.total, self.seen = torch.zeros(2, len(members), device=device)
+        self.class_weights = _class_weights(block, members)
+        self.rows: Tensor | None = None
+        self.turns = _turns(weights, config)
+        self.replays: dict[int, Callable[[], None]] = {}
+
+    def epoch(self, batches: Tensor, rates: list[float], epoch: int) -> np.ndarray:
+        """All steps of an epoch, ``batches [steps, K, B]``; mean loss of every member."""
+        turn = (epoch - 1) // self.config.alternate_epochs % len(self.turns)
+        self.rate.copy_(torch.tensor(rates).unsqueeze(1))
+        self.total.zero_()
+        self.seen.zero_()
+        for rows in batches:
+            self._run(rows, turn)
+        return (self.total / self.seen).cpu().numpy()
+
+    def _run(self, rows: Tensor, turn: int) -> None:
+        if self.rows is None:
+            self.rows = rows.clone()
+        self.rows.copy_(rows)
+        if self.block.device.type != "cuda":
+            return self._compute(turn)
+        if turn not in self.replays:
+            self.replays[turn] = _captured(lambda: self._compute(turn), self._mutable(), self.rows)
+        self.replays[turn]()
+        return None
+
+    def _mutable(self) -> list[Tensor]:
+        return [*self.weights.changing, self.first, self.second, self.count, self.total, self.seen]
+
+    def _compute(self, turn: int) -> None:
+        assert self.rows is not None
+        tensors = self.block.batch(self.rows)
+        y, truth, real = tensors[3:]
+        logits, saliency = self.weights.forward(tensors, train=True)
+        share = real * self.class_weights.gather(1, y)
+        losses = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view_as(share)
+        loss = (losses * share).sum(1) / share.sum(1).clamp(min=torch.finfo(share.dtype).tiny)
+        if self.config.saliency_weight:
+            loss = loss + self.config.saliency_weight * self._divergence(tensors, saliency)
+        names, columns = self.turns[turn]
+        views = [self.weights.views[name] for name in names]
+        gradients = torch.autograd.grad(loss.sum(), views)
+        active = real.any(1)
+        self.total += torch.where(active, loss.detach(), 0) * real.sum(1)
+        self.seen += real.sum(1)
+        self._adam(torch.cat([g.flatten(1) for g in gradients], dim=1), columns, active.unsqueeze(1))
+
+    def _divergence(self, tensors: tuple[Tensor, ...], saliency: tuple[Tensor, ...]) -> Tensor:
+        x, closed, mask, y, truth, _ = tensors
+
+        def one(x: Tensor, closed: Tensor, mask: Tensor, truth: Tensor, *saliency: Tensor) -> Tensor:
+            return saliency_divergence(PaddedBatch(x, closed, mask, None, truth), saliency, self.config.saliency_layers)
+
+        return vmap(one)(x, closed, mask, truth, *saliency)
+
+    @torch.no_grad()
+    def _adam(self, gradient: Tensor, columns: slice | Tensor, active: Tensor) -> None:
+        """One step of Adam; members without a graph in this step stand still."""
+        flat, first, second, count = (t[:, columns] for t in (self.weights.flat, self.first, self.second, self.count))
+        gradient = gradient + self.decay * flat
+        count = count + active
+        first = torch.where(active, first.lerp(gradient, 1 - BETA1), first)
+        second = torch.where(active, second.lerp(gradient.square(), 1 - BETA2), second)
+        scale = (1 - BETA2**count).sqrt() / (1 - BETA1**count).clamp(min=EPSILON)
+        step = self.rate * scale * first / (second.sqrt() + EPSILON * (1 - BETA2**count).sqrt())
+        moved = torch.where(active, flat - step, flat)
+        for held, new in ((self.first, first), (self.second, second), (self.count, count), (self.weights.flat, moved)):
+            held[:, columns] = new
+
+
+class _Assessment:
+    """Validation loss and accuracy of all members, in eval mode."""
+
+    def __init__(self, weights: _Weights, block: _Block, members: Sequence[Member]) -> None:
+        self.weights, self.block = weights, block
+        # A fold too small for a validation part is watched on its training graphs.
+        watched = [m.fold.validation if len(m.fold.validation) else m.fold.train for m in members]
+        chunks = -(-max(map(len, watched)) // ASSESSED)
+        width = -(-max(map(len, watched)) // chunks)
+        index = np.full((len(members), chunks * width), -1)
+        for k, graphs in enumerate(watched):
+            index[k, : len(graphs)] = graphs
+        self.chunks = block.rows(index.reshape(len(members), chunks, width).swapaxes(0, 1))
+        self.sums = torch.zeros(len(members), 2, device=block.device, dtype=torch.float64)
+        self.counts = torch.tensor([[len(graphs)] for graphs in watched], device=block.device)
+        self.rows = self.chunks[0].clone()
+        self.replay: Callable[[], None] | None = None
+
+    def __call__(self) -> np.ndarray:
+        self.sums.zero_()
+        for rows in self.chunks:
+            self.rows.copy_(rows)
+            if self.block.device.type != "cuda":
+                self._compute()
+                continue
+            if self.replay is None:
+                self.replay = _captured(self._compute, [self.sums], self.rows)
+            self.replay()
+        return (self.sums / self.counts).cpu().numpy()
+
+    @torch.no_grad()
+    def _compute(self) -> None:
+        tensors = self.block.batch(self.rows)
+        y, _, real = tensors[3:]
+        logits, _ = self.weights.forward(tensors, train=False)
+        losses = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view_as(y)
+        self.sums[:, 0] += torch.where(real, losses, 0).sum(1)
+        self.sums[:, 1] += ((logits.argmax(-1) == y) & real).sum(1)
+
+
+def _captured(compute: Callable[[], None], mutable: list[Tensor], rows: Tensor) -> Callable[[], None]:
+    """``compute`` as a CUDA graph. Warming up runs it for real, so what it changes is put back afterwards."""
+    before = [tensor.detach().clone() for tensor in mutable]
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            compute()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        compute()
+    with torch.no_grad():
+        for tensor, value in zip(mutable, before, strict=True):
+            tensor.copy_(value)
+    return graph.replay
+
+
+def _common_config(members: Sequence[Member]) -> TrainingConfig:
+    """The training config of all members, which may differ in ``OWN`` alone."""
+    first = members[0].training
+    for member in members:
+        if replace(member.training, **{name: getattr(first, name) for name in OWN}) != first:
+            raise ValueError(f"members of an ensemble may differ in {', '.join(OWN)} alone")
+    return first
+
+
+def _untrained(graphs: GraphSet, settings: Settings, members: Sequence[Member]) -> list[TrainedModel]:
+    """Every member's model with weights drawn from its seed and its encoder fitted on its training graphs."""
+    encoders: dict[bytes, Encoder] = {}
+    models = []
+    for member in members:
+        key = member.fold.train.tobytes()
+        if key not in encoders:
+            encoders[key] = Encoder.fit(settings.data, graphs.subset(member.fold.train))
+        own = replace(settings, training=member.training)
+        models.append(TrainedModel.untrained(own, encoders[key], graphs.classes))
+    if len({m.encoder.width for m in models}) > 1:
+        raise ValueError("members of an ensemble must have inputs of equal width: set data.max_degree")
+    return models
+
+
+def _views(flat: Tensor, shapes: list[tuple[str, torch.Size]]) -> dict[str, Tensor]:
+    """Parts of the matrix ``[K, P]`` as tensors ``[K, *shape]`` that share its memory."""
+    views, start = {}, 0
+    for name, shape in shapes:
+        views[name] = flat[:, start : start + shape.numel()].view(len(flat), *shape).detach()
+        start += shape.numel()
+    return views
+
+
+def _turns(weights: _Weights, config: TrainingConfig) -> list[tuple[list[str], Any]]:
+    """Names and columns of what learns in each turn: everything, or backbone and memory one after the other."""
+    if config.policy == "joint":
+        return [(weights.names, slice(None))]
+    model: Any = weights.template.model
+    names_of = {id(p): name for name, p in model.named_parameters()}
+    starts = dict(
+        zip(weights.names, np.cumsum([0] + [weights.views[n][0].numel() for n in weights.names]), strict=False)
+    )
+    turns = []
+    for block in model.blocks():
+        names = [names_of[id(p)] for p in block if names_of[id(p)] in weights.views]
+        columns = np.concatenate([np.arange(starts[n], starts[n] + weights.views[n][0].numel()) for n in names])
+        turns.append((names, torch.from_numpy(columns).to(weights.flat.device)))
+    return turns
+
+
+def _class_weights(block: _Block, members: Sequence[Member]) -> Tensor:
+    """``[K, C]``: how much a graph of each class counts."""
+    weights = [class_weights(block.data, m.fold, m.training) for m in members]
+    return torch.stack([torch.ones(block.data.classes, device=block.device) if w is None else w for w in weights])
+
+
+def _first_name(model: nn.Module, name: str) -> str:
+    """The name under which a shared tensor is listed once."""
+    tensor = model.state_dict(keep_vars=True)[name]
+    named = [*model.named_parameters(), *model.named_buffers()]
+    return next(found for found, value in named if value is tensor)

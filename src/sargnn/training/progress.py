@@ -1,0 +1,62 @@
+"""What a model's epochs have shown so far, and what follows: the learning rate, the best epoch, when to stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import cos, pi
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sargnn.training.loop import TrainingConfig
+
+__all__ = ["Progress", "Row"]
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Progress:
+    """The history of one model's training. Everything here is a function of it, so nothing else need be saved."""
+
+    best_epoch: int = 0
+    """0: no epoch has been evaluated yet."""
+    history: list[Row] = field(default_factory=list)
+    """One row an epoch: epoch, train_loss, validation_loss, validation_accuracy, learning_rate, seconds."""
+
+    def record(self, row: Row, config: TrainingConfig) -> bool:
+        """Add an epoch's row; whether it is the best so far. Of equal ones the earlier is kept."""
+        better = not self.best_epoch or _loss(row, config) < _loss(self.history[self.best_epoch - 1], config)
+        self.history.append(row)
+        self.best_epoch = row["epoch"] if better else self.best_epoch
+        return better
+
+    def finished(self, config: TrainingConfig) -> bool:
+        """Whether the epochs or the patience have run out."""
+        done = len(self.history)
+        return done >= config.epochs or (0 < config.patience <= done - self.best_epoch)
+
+    def learning_rate(self, config: TrainingConfig) -> float:
+        """Of the next epoch."""
+        done = len(self.history)
+        if config.schedule == "step":
+            return config.learning_rate * 0.5 ** (done // config.schedule_epochs)
+        if config.schedule == "cosine":
+            return config.learning_rate * 0.5 * (1 + cos(pi * done / config.epochs))
+        if config.schedule == "plateau":
+            return config.learning_rate * 0.5 ** self._plateaus(config)
+        return config.learning_rate
+
+    def _plateaus(self, config: TrainingConfig) -> int:
+        """How often `schedule_epochs` went by since the last improvement or the last halving."""
+        best, since, halvings = float("inf"), 0, 0
+        for row in self.history:
+            since = 0 if _loss(row, config) < best else since + 1
+            best = min(best, _loss(row, config))
+            if since >= config.schedule_epochs:
+                halvings, since = halvings + 1, 0
+        return halvings
+
+
+def _loss(row: Row, config: TrainingConfig) -> float:
+    """The monitored value, lower being better."""
+    return float(row["validation_loss"] if config.monitor == "loss" else -row["validation_accuracy"])
