@@ -1,8 +1,9 @@
-"""K models at once: folds, repeats and grid points of one architecture train together on one device.
+"""K models at once: folds, repeats and grid points of one architecture train together on a device.
 
-Every weight gets a leading model dimension and a step is one vectorised call for all K, so on a GPU the extra models are nearly
-free: there a step, optimiser included, is one CUDA graph. Each member has its own weights, encoder, batches, learning rate, early
-stopping and best epoch, and comes out as if it had been trained alone, up to rounding (dropout draws other masks).
+Every weight gets a leading model dimension and a step is one vectorised call for all K, so on a GPU the extra models
+are nearly free: there a step, optimiser included, is one CUDA graph, and ensembles of other architectures run beside it
+on streams of their own. Each member has its own weights, encoder, batches, learning rate, early stopping and best
+epoch, and comes out as if it had been trained alone, up to rounding (dropout draws other masks).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from sargnn.training.progress import Progress
 from sargnn.training.settings import Settings
 from sargnn.training.trained import TrainedModel
 
-__all__ = ["Ensemble", "Fitted", "Member"]
+__all__ = ["Ensemble", "Fitted", "Member", "fit_together"]
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 """Of Adam: PyTorch's defaults."""
@@ -77,6 +78,8 @@ class Ensemble:
         self.weights = _Weights([trained.model.to(self.device) for trained in self.models])
         self.progress = [Progress() for _ in members]
         self.diverged: list[str | None] = [None] * len(members)
+        self.epoch = 0
+        self.stream = torch.cuda.Stream() if self.device.type == "cuda" else None
         self.steps = max(-(-len(m.fold.train) // self.config.batch_size) for m in members)
         self.step = _TrainStep(self.weights, self.block, self.config, members)
         self.assess = _Assessment(self.weights, self.block, members)
@@ -84,15 +87,29 @@ class Ensemble:
 
     def __iter__(self) -> Iterator[list[dict[str, Any]]]:
         """Train until every member's epochs or patience have run out."""
-        epoch = 0
-        while not all(map(self._done, range(len(self.members)))):
-            epoch += 1
-            start = time.perf_counter()
-            rates = [p.learning_rate(m.training) for p, m in zip(self.progress, self.members, strict=True)]
-            losses = self._train_epoch(epoch, rates)
-            scores = self.assess()
-            seconds = (time.perf_counter() - start) / len(self.members)
-            yield self._record(epoch, rates, losses, scores, seconds)
+        while not self.finished:
+            self.launch()
+            yield self.collect()
+
+    @property
+    def finished(self) -> bool:
+        return all(map(self._done, range(len(self.members))))
+
+    def launch(self) -> None:
+        """Start an epoch of every member. On a GPU this does not wait for it: :meth:`collect` does."""
+        self.epoch += 1
+        self.started = time.perf_counter()
+        self.rates = [p.learning_rate(m.training) for p, m in zip(self.progress, self.members, strict=True)]
+        with torch.cuda.stream(self.stream):
+            self._train_epoch()
+            self.assess()
+
+    def collect(self) -> list[dict[str, Any]]:
+        """The rows of the epoch under way, one for each member that still trains; keeps the weights of the improved."""
+        with torch.cuda.stream(self.stream):
+            losses, scores = self.step.losses(), self.assess.scores()
+            seconds = (time.perf_counter() - self.started) / len(self.members)
+            return self._record(losses, scores, seconds)
 
     def results(self) -> list[Fitted]:
         """Every member with its best weights, in the order they were given."""
@@ -104,34 +121,44 @@ class Ensemble:
     def _done(self, k: int) -> bool:
         return self.diverged[k] is not None or self.progress[k].finished(self.members[k].training)
 
-    def _train_epoch(self, epoch: int, rates: list[float]) -> np.ndarray:
-        """One pass of every member over its own training graphs in its own order; mean losses ``[K]``."""
+    def _train_epoch(self) -> None:
+        """One pass of every member over its own training graphs in its own order."""
         size = self.config.batch_size
         order = np.full((len(self.members), self.steps * size), -1)
         for k, member in enumerate(self.members):
-            order[k, : len(member.fold.train)] = epoch_order(member.fold.train, member.training.seed, epoch)
+            order[k, : len(member.fold.train)] = epoch_order(member.fold.train, member.training.seed, self.epoch)
         batches = self.block.rows(order.reshape(len(self.members), self.steps, size).swapaxes(0, 1))
-        return self.step.epoch(batches, rates, epoch)
+        self.step.start_epoch(self.rates, self.epoch)
+        for rows in batches:
+            self.step(rows)
 
-    def _record(
-        self, epoch: int, rates: list[float], losses: np.ndarray, scores: np.ndarray, seconds: float
-    ) -> list[dict[str, Any]]:
+    def _record(self, losses: np.ndarray, scores: np.ndarray, seconds: float) -> list[dict[str, Any]]:
         rows, better = [], np.zeros(len(self.members), bool)
         for k, member in enumerate(self.members):
             loss, accuracy = scores[k].tolist()
             if self._done(k):
                 continue
             if not (isfinite(loss) and isfinite(losses[k])):
-                self.diverged[k] = f"loss is {losses[k]}, validation loss {loss} in epoch {epoch}"
+                self.diverged[k] = f"loss is {losses[k]}, validation loss {loss} in epoch {self.epoch}"
                 continue
             row = {
-                "epoch": epoch, "train_loss": float(losses[k]), "validation_loss": loss, "validation_accuracy": accuracy,
-                "learning_rate": rates[k], "seconds": seconds,
+                "epoch": self.epoch, "train_loss": float(losses[k]), "validation_loss": loss,
+                "validation_accuracy": accuracy, "learning_rate": self.rates[k], "seconds": seconds,
             }  # fmt: skip
             better[k] = self.progress[k].record(row, member.training)
             rows.append(row)
         self.weights.keep_best(better)
         return rows
+
+
+def fit_together(ensembles: Sequence[Ensemble], progress: Callable[[int], None] = lambda epoch: None) -> None:
+    """Train ensembles side by side: each epoch is started for all before it is waited for."""
+    while running := [ensemble for ensemble in ensembles if not ensemble.finished]:
+        for ensemble in running:
+            ensemble.launch()
+        for ensemble in running:
+            ensemble.collect()
+        progress(max(ensemble.epoch for ensemble in running))
 
 
 class _Block:
@@ -175,14 +202,14 @@ class _Weights:
 
     def __init__(self, models: list[nn.Module]) -> None:
         self.template = _Logits(copy.deepcopy(models[0])).to("meta")
-        named = {name: [dict(m.named_parameters())[name] for m in models] for name, _ in models[0].named_parameters()}
-        self.names = [name for name, values in named.items() if values[0].requires_grad]
-        fixed = {name: torch.stack(values).detach() for name, values in named.items() if name not in self.names}
-        self.flat = torch.cat([torch.stack(named[name]).detach().flatten(1) for name in self.names], dim=1)
+        named = {name: [m.get_parameter(name).detach() for m in models] for name, _ in models[0].named_parameters()}
+        self.names = [name for name, value in models[0].named_parameters() if value.requires_grad]
+        fixed = {name: torch.stack(values) for name, values in named.items() if name not in self.names}
+        self.flat = torch.cat([torch.stack(named[name]).view(len(models), -1) for name in self.names], dim=1)
         self.views = _views(self.flat, [(name, named[name][0].shape) for name in self.names])
         for view in self.views.values():
             view.requires_grad_()
-        buffers = {n: torch.stack([dict(m.named_buffers())[n] for m in models]) for n, _ in models[0].named_buffers()}
+        buffers = {n: torch.stack([m.get_buffer(n) for m in models]) for n, _ in models[0].named_buffers()}
         self.state = {f"model.{name}": value for name, value in {**self.views, **fixed, **buffers}.items()}
         self.changing = [*self.state.values()]
         self.best = [value.detach().clone() for value in self.changing]
@@ -236,17 +263,19 @@ class _TrainStep:
         self.turns = _turns(weights, config)
         self.replays: dict[int, Callable[[], None]] = {}
 
-    def epoch(self, batches: Tensor, rates: list[float], epoch: int) -> np.ndarray:
-        """All steps of an epoch, ``batches [steps, K, B]``; mean loss of every member."""
-        turn = (epoch - 1) // self.config.alternate_epochs % len(self.turns)
+    def start_epoch(self, rates: list[float], epoch: int) -> None:
+        self.turn = (epoch - 1) // self.config.alternate_epochs % len(self.turns)
         self.rate.copy_(torch.tensor(rates).unsqueeze(1))
         self.total.zero_()
         self.seen.zero_()
-        for rows in batches:
-            self._run(rows, turn)
+
+    def losses(self) -> np.ndarray:
+        """``[K]``: mean loss of every member over the epoch."""
         return (self.total / self.seen).cpu().numpy()
 
-    def _run(self, rows: Tensor, turn: int) -> None:
+    def __call__(self, rows: Tensor) -> None:
+        """One step with the graphs at ``rows [K, B]`` of the block; -1: none."""
+        turn = self.turn
         if self.rows is None:
             self.rows = rows.clone()
         self.rows.copy_(rows)
@@ -263,7 +292,7 @@ class _TrainStep:
     def _compute(self, turn: int) -> None:
         assert self.rows is not None
         tensors = self.block.batch(self.rows)
-        y, truth, real = tensors[3:]
+        y, _, real = tensors[3:]
         logits, saliency = self.weights.forward(tensors, train=True)
         share = real * self.class_weights.gather(1, y)
         losses = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view_as(share)
@@ -276,10 +305,10 @@ class _TrainStep:
         active = real.any(1)
         self.total += torch.where(active, loss.detach(), 0) * real.sum(1)
         self.seen += real.sum(1)
-        self._adam(torch.cat([g.flatten(1) for g in gradients], dim=1), columns, active.unsqueeze(1))
+        self._adam(torch.cat([g.reshape(len(g), -1) for g in gradients], dim=1), columns, active.unsqueeze(1))
 
     def _divergence(self, tensors: tuple[Tensor, ...], saliency: tuple[Tensor, ...]) -> Tensor:
-        x, closed, mask, y, truth, _ = tensors
+        x, closed, mask, _, truth, _ = tensors
 
         def one(x: Tensor, closed: Tensor, mask: Tensor, truth: Tensor, *saliency: Tensor) -> Tensor:
             return saliency_divergence(PaddedBatch(x, closed, mask, None, truth), saliency, self.config.saliency_layers)
@@ -319,7 +348,11 @@ class _Assessment:
         self.rows = self.chunks[0].clone()
         self.replay: Callable[[], None] | None = None
 
-    def __call__(self) -> np.ndarray:
+    def scores(self) -> np.ndarray:
+        """``[K, 2]``: loss and accuracy."""
+        return (self.sums / self.counts).cpu().numpy()
+
+    def __call__(self) -> None:
         self.sums.zero_()
         for rows in self.chunks:
             self.rows.copy_(rows)
@@ -329,7 +362,6 @@ class _Assessment:
             if self.replay is None:
                 self.replay = _captured(self._compute, [self.sums], self.rows)
             self.replay()
-        return (self.sums / self.counts).cpu().numpy()
 
     @torch.no_grad()
     def _compute(self) -> None:

@@ -62,7 +62,8 @@ class TrainedModel:
 
     def tensors(self, graphs: GraphSet, device: torch.device | str = "cpu") -> TensorSet:
         """The graphs with their inputs encoded, on the device, in the layout of the settings."""
-        return TensorSet(graphs, self.encoder.encode(graphs), device=device, layout=self.settings.training.layout)
+        layout = "packed" if getattr(self.model, "packed_only", False) else self.settings.training.layout
+        return TensorSet(graphs, self.encoder.encode(graphs), device=device, layout=layout)
 
     def predict(self, graphs: GraphSet) -> Prediction:
         """Class probabilities and node saliency of every graph, on the model's own device."""

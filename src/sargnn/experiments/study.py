@@ -1,0 +1,168 @@
+"""A study: many cells, run through an engine into a store, and read back as results."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sargnn.data.protocol_splits import protocol_folds
+from sargnn.data.sources import load
+from sargnn.errors import InputError
+from sargnn.experiments import paper
+from sargnn.experiments.engine import run_bundles
+from sargnn.experiments.store import Store, job_id
+from sargnn.nn.model import VARIANTS
+from sargnn.training.protocol import Cell, CellResult, assessment_jobs, bundles, collect, select, selection_jobs
+from sargnn.training.settings import Settings
+
+__all__ = ["STUDIES", "Study", "finished_results", "run_study"]
+
+WORK = "sargnn.training.protocol:work"
+
+
+@dataclass(frozen=True)
+class Study:
+    """Cells by row and column name, and what was published for them."""
+
+    title: str
+    cells: dict[tuple[str, str], Cell]
+    published: dict[tuple[str, str], tuple[float, float]]
+
+
+def run_study(
+    study: Study, store: Store, progress: Callable[[str, int, int, float | None], None], **engine: Any
+) -> dict[tuple[str, str], CellResult]:
+    """Compute what the store does not have yet, then give the result of every cell.
+
+    ``engine`` are options of :func:`~sargnn.experiments.engine.run_bundles`.
+    """
+    cells = list(study.cells.values())
+    _run([job for cell in cells for job in selection_jobs(cell)], "selecting", store, progress, engine)
+    chosen = {cell: select(cell, _rows(store, selection_jobs(cell))) for cell in cells}
+    jobs = [job for cell in cells for job in assessment_jobs(cell, chosen[cell])]
+    _run(jobs, "assessing", store, progress, engine)
+    return finished_results(study, store)
+
+
+def finished_results(study: Study, store: Store) -> dict[tuple[str, str], CellResult]:
+    """The results of the cells whose rows are all in the store."""
+    results = {}
+    for where, cell in study.cells.items():
+        candidates = selection_jobs(cell)
+        if store.missing(candidates):
+            continue
+        chosen = select(cell, _rows(store, candidates))
+        jobs = assessment_jobs(cell, chosen)
+        if not store.missing(jobs):
+            results[where] = collect(cell, chosen, _rows(store, jobs))
+    return results
+
+
+def only(study: Study, data: str | None) -> Study:
+    """The part of a study on some data sets, by their names joined with commas."""
+    if data is None:
+        return study
+    names = data.split(",")
+    known = {cell.data for cell in study.cells.values()}
+    for name in names:
+        if name not in known:
+            raise InputError(f"--data: got '{name}', expected some of {', '.join(sorted(known))}")
+    return replace(study, cells={where: cell for where, cell in study.cells.items() if cell.data in names})
+
+
+def _run(
+    jobs: list[dict[str, Any]], what: str, store: Store, progress: Callable[..., None], engine: dict[str, Any]
+) -> None:
+    run_bundles(bundles(jobs), WORK, store, on_progress=lambda *state: progress(what, *state), **engine)
+
+
+def _rows(store: Store, jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    rows = [store.row(job_id(job)) for job in jobs]
+    return [row for row in rows if row is not None]
+
+
+def grid(system: str, kind: str, data: str, preset: paper.Preset, **fixed: Any) -> tuple[Settings, ...]:
+    """The settings a system is selected from: shapes x learning rates, the same number for every system."""
+    values = {
+        **paper.ALWAYS,
+        **paper.COMMON.get(data, {}),
+        "training.epochs": preset.epochs,
+        "training.patience": preset.patience,
+    }
+    shapes = paper.SHAPES[kind][: preset.shapes]
+    return tuple(
+        Settings.of(system, {**values, **shape, "training.learning_rate": rate, **fixed})
+        for shape, rate in itertools.product(shapes, preset.rates)
+    )
+
+
+def cell(data: str, system: str, settings: tuple[Settings, ...], preset: paper.Preset) -> Cell:
+    """A cell on a known set: its folds and repeats are those of the preset, or of the set's official division."""
+    graphs = load(data)
+    folds = len(protocol_folds(graphs))
+    if folds == 1:
+        return Cell(data, graphs.fingerprint, system, settings, folds=1, repeats=preset.seeds)
+    return Cell(data, graphs.fingerprint, system, settings, folds=min(folds, preset.folds), repeats=preset.repeats)
+
+
+def table1(preset: paper.Preset, data: Sequence[str] = ("MUTAG", "Letter-high")) -> Study:
+    """Ablation: six variants of four backbones on MUTAG and Letter-high."""
+    cells, published = {}, {}
+    for variant, backbones in paper.TABLE1.items():
+        for backbone, numbers in backbones.items():
+            for name in data:
+                where = variant, f"{backbone} {name}"
+                kind = "base" if VARIANTS[variant]["saliency"] == "none" else f"sar-{variant[-1]}"
+                fixed = {f"model.{key}": value for key, value in VARIANTS[variant].items()}
+                cells[where] = cell(
+                    name, f"sar-{backbone}", grid(f"sar-{backbone}", kind, name, preset, **fixed), preset
+                )
+                published[where] = numbers[name]
+    return Study("Table 1: ablation", cells, published)
+
+
+def table2(
+    preset: paper.Preset, systems: Sequence[str] = paper.SYSTEMS, data: Sequence[str] = paper.DATA_SETS
+) -> Study:
+    """Comparison on seven data sets: the base models and the SAR models, the fusion chosen on validation graphs."""
+    cells, published = {}, {}
+    for system, name in itertools.product(systems, data):
+        kind = "sar" if system.startswith("sar-") else "base"
+        cells[system, name] = cell(name, system, grid(system, kind, name, preset), preset)
+        published[system, name] = paper.TABLE2[system][paper.DATA_SETS.index(name)]
+    return Study("Table 2: comparison", cells, published)
+
+
+def table3(preset: paper.Preset) -> Study:
+    """Supervised saliency on TRIANGLES, beside unsupervised."""
+    cells, published = {}, {}
+    for system, numbers in paper.TABLE3.items():
+        if not system.startswith("sar-"):
+            continue
+        for column, number, weight in (("unsupervised", numbers[0], 0.0), ("supervised", numbers[1], 1.0)):
+            settings = grid(
+                system, "sar", "TRIANGLES", preset, **({"training.saliency_weight": weight} if weight else {})
+            )
+            cells[system, column] = cell("TRIANGLES", system, settings, preset)
+            published[system, column] = number
+    return Study("Table 3: supervised saliency on TRIANGLES", cells, published)
+
+
+def ablations(preset: paper.Preset, data: Sequence[str] = paper.ABLATION_SETS) -> Study:
+    """What the paper lacks: which part of SAR-GCN helps, one change at a time."""
+    cells = {}
+    for (row, values), name in itertools.product(paper.ABLATIONS.items(), data):
+        kind = "base" if values.get("model.saliency") == "none" else "sar"
+        settings = grid("sar-gcn", kind, name, preset, **values)
+        cells[row, name] = cell(name, "sar-gcn", settings, preset)
+    return Study("Ablations the paper lacks", cells, {})
+
+
+STUDIES: dict[str, Callable[[paper.Preset], Study]] = {
+    "table1": table1,
+    "table2": table2,
+    "table3": table3,
+    "ablations": ablations,
+}

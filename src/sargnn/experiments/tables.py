@@ -1,0 +1,138 @@
+"""Published and measured side by side: a study's results as Markdown, HTML and a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING
+
+from markupsafe import escape
+
+from sargnn.experiments import paper
+from sargnn.experiments.study import Study
+from sargnn.training.protocol import CellResult
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Comparison", "compare", "figure", "html", "markdown"]
+
+Where = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One cell: what was published, what was measured, and what that means. Accuracies in per cent."""
+
+    measured: float
+    measured_std: float
+    trials: int
+    """Folds, or seeds where there is one fold."""
+    published: float | None = None
+    published_std: float | None = None
+    errors: float | None = None
+    """Measured minus published, in standard errors of the difference."""
+    verdict: str = "measured"
+
+
+def compare(where: Where, result: CellResult, published: tuple[float, float] | None) -> Comparison:
+    """Reproduced: within two standard errors. Not reproducible as described: far below, for a reason that is known.
+
+    The published deviation is taken to be over as many trials as ours.
+    """
+    mean, std, trials = 100 * result.mean, 100 * result.std, len(result.folds)
+    if published is None:
+        return Comparison(mean, std, trials)
+    spread = sqrt((std**2 + published[1] ** 2) / max(trials, 1))
+    errors = (mean - published[0]) / max(spread, 1e-9)
+    verdict = "reproduced" if abs(errors) <= 2 else "higher" if errors > 0 else "lower"
+    if verdict == "lower" and mean < published[0] - 10 and result.cell.data in paper.REASONS:
+        verdict = "not reproducible as described"
+    return Comparison(mean, std, trials, *published, errors, verdict)
+
+
+def comparisons(study: Study, results: dict[Where, CellResult]) -> dict[Where, Comparison]:
+    return {where: compare(where, result, study.published.get(where)) for where, result in results.items()}
+
+
+def markdown(study: Study, results: dict[Where, CellResult]) -> str:
+    """A table: measured ± deviation, the published value, the difference in standard errors, the verdict."""
+    found = comparisons(study, results)
+    rows, columns = _names(study)
+    lines = [f"## {study.title}", "", "| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for row in rows:
+        cells = [_cell(found.get((row, column)), study.published.get((row, column))) for column in columns]
+        lines.append(f"| {row} | " + " | ".join(cells) + " |")
+    verdicts = [c.verdict for c in found.values()]
+    counts = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
+    lines += ["", f"{len(found)} of {len(study.cells)} cells measured: {counts}." if found else "No cell measured yet."]
+    reasons = {c.data for c in study.cells.values() if c.data in paper.REASONS}
+    lines += [f"Why {name} differs: {paper.REASONS[name]}." for name in sorted(reasons)]
+    return "\n".join(lines) + "\n"
+
+
+def html(study: Study, results: dict[Where, CellResult]) -> str:
+    """The same table as one page that opens offline; colour says the verdict."""
+    found = comparisons(study, results)
+    rows, columns = _names(study)
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    body = ""
+    for row in rows:
+        cells = ""
+        for column in columns:
+            text = _cell(found.get((row, column)), study.published.get((row, column)))
+            verdict = found[row, column].verdict if (row, column) in found else "missing"
+            cells += f'<td class="{verdict.split()[0]}">{escape(text).replace("<br>", " ")}</td>'
+        body += f"<tr><th>{escape(row)}</th>{cells}</tr>"
+    return f"<!doctype html><meta charset=utf-8><title>{escape(study.title)}</title><style>{_STYLE}</style><h1>{escape(study.title)}</h1><table><tr><th></th>{head}</tr>{body}</table>"
+
+
+def figure(study: Study, results: dict[Where, CellResult]) -> Figure:
+    """Measured against published: one point a cell, the diagonal is agreement."""
+    from matplotlib.figure import Figure
+
+    from sargnn.viz import house_style
+
+    found = [c for c in comparisons(study, results).values() if c.published is not None]
+    colours = {
+        "reproduced": "#2f7f79",
+        "higher": "#3f6fb5",
+        "lower": "#c8553d",
+        "not reproducible as described": "#8c2f5e",
+    }
+    with house_style():
+        drawn = Figure(figsize=(6, 6), layout="constrained")
+        axes = drawn.add_subplot(xlabel="published accuracy, %", ylabel="measured accuracy, %", title=study.title)
+        low = min([c.measured for c in found] + [c.published or 0 for c in found], default=0) - 3
+        axes.plot([low, 101], [low, 101], color="#b9c0c7", linewidth=1)
+        for verdict, colour in colours.items():
+            some = [c for c in found if c.verdict == verdict]
+            axes.errorbar(
+                [c.published or 0 for c in some], [c.measured for c in some], xerr=[c.published_std or 0 for c in some],
+                yerr=[c.measured_std for c in some], fmt="o", color=colour, elinewidth=0.5, label=f"{verdict} ({len(some)})",
+            )  # fmt: skip
+        axes.legend(loc="upper left", frameon=False)
+    return drawn
+
+
+def _names(study: Study) -> tuple[list[str], list[str]]:
+    rows = list(dict.fromkeys(row for row, _ in study.cells))
+    return rows, list(dict.fromkeys(column for _, column in study.cells))
+
+
+def _cell(found: Comparison | None, published: tuple[float, float] | None) -> str:
+    told = f"published {published[0]:.1f} ± {published[1]:.1f}" if published else ""
+    if found is None:
+        return f"not measured<br>{told}" if told else "not measured"
+    measured = f"**{found.measured:.1f}** ± {found.measured_std:.1f}"
+    if found.errors is None:
+        return measured
+    return f"{measured}<br>{told}<br>{found.errors:+.1f} s.e., {found.verdict}"
+
+
+_STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:78rem;padding:0 1rem;color:#22303c}
+table{border-collapse:collapse}td,th{padding:.4rem .7rem;border-bottom:1px solid #dde3e8;text-align:left;vertical-align:top}
+td.reproduced{background:#e5f2f0}td.higher{background:#e6eef9}td.lower{background:#fbe9e4}td.not{background:#f5e3ec}
+td.missing{color:#98a3ad}
+"""
