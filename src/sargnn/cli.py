@@ -47,6 +47,8 @@ Device = Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:N or auto
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON object on standard output, everything else on standard error.")
 ]
+Labels = Annotated[str | None, typer.Option("--labels", help="The column or graph attribute that holds the class.")]
+Smiles = Annotated[str | None, typer.Option("--smiles", help="The column of a CSV file that holds SMILES.")]
 Part = Annotated[
     str, typer.Option("--part", help="Which graphs: all, or train, validation, test of the run's own split.")
 ]
@@ -79,11 +81,14 @@ def train(
     split: Annotated[Path | None, typer.Option("--split", help="A split file in the published JSON form.")] = None,
     fold: Annotated[int, typer.Option("--fold", help="Which fold of the split file, from 0.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out where it stopped.")] = False,
+    track: Annotated[
+        list[str] | None, typer.Option("--track", help="Also follow the run with tensorboard, mlflow or wandb.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Train a model, score it on held-out graphs, save it, and write a report."""
     result = _commands().train(
-        data, out, model, assignments or [], config, seed, device, split, fold, resume, _command()
+        data, out, model, assignments or [], config, seed, device, split, fold, resume, _command(), track or []
     )  # fmt: skip
     answer(result, as_json, f"trained on {data}")
 
@@ -100,11 +105,70 @@ def predict(
     data: Data,
     out: Annotated[Path, typer.Option("--out", help="The CSV file to write: graph, class, probability of each class.")],
     part: Part = "all",
+    coverage: Annotated[
+        float | None,
+        typer.Option("--coverage", help="Also give sets of classes that hold the true one with this probability: 0.9."),
+    ] = None,
+    calibrated: Annotated[
+        bool, typer.Option("--calibrated", help="Probabilities at the temperature found on the validation graphs.")
+    ] = False,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
     """Predict the class of every graph."""
-    answer(_commands().predict(run, data, out, part, device), as_json, f"{run} on {data}")
+    result = _commands().predict(run, data, out, part, device, coverage, calibrated)
+    answer(result, as_json, f"{run} on {data}")
+
+
+@app.command()
+def calibrate(
+    run: Run,
+    data: Data,
+    part: Annotated[
+        str, typer.Option("--part", help="Labelled graphs that the model was not trained on: validation, test, or all.")
+    ] = "validation",
+    coverage: Annotated[float, typer.Option("--coverage", help="Of the sets that are tried on the test part.")] = 0.9,
+    device: Device = "cpu",
+    as_json: Json = False,
+) -> None:
+    """Find the temperature and the conformal scores of a model, and save them with it."""
+    answer(_commands().calibrate(run, data, part, coverage, device), as_json, f"{run} on {data}")
+
+
+@app.command()
+def export(
+    run: Run,
+    to: Annotated[str, typer.Option("--to", help="onnx or torch-export.")],
+    out: Annotated[Path, typer.Option("--out", help="The file to write.")],
+    as_json: Json = False,
+) -> None:
+    """Write a model as one file that runs without this package, checked against the model."""
+    answer(_commands().export(run, to, out), as_json, str(run))
+
+
+@app.command()
+def search(
+    data: Data,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The folder of the study; the same again goes on with it.")
+    ] = None,
+    model: Model = None,
+    assignments: Set = None,
+    space: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--space", metavar="KEY=A,B", help="What to search: key=a,b,c, key=low..high or key=low..high:log."
+        ),
+    ] = None,
+    trials: Annotated[int, typer.Option("--trials", min=1, help="Trials in all, earlier ones included.")] = 30,
+    config: Config = None,
+    seed: Seed = None,
+    device: Device = "cpu",
+    as_json: Json = False,
+) -> None:
+    """Search for good settings on the validation graphs; the study is on disk and can be gone on with."""
+    result = _commands().search(data, out, model, assignments or [], config, seed, device, space or [], trials)
+    answer(result, as_json, f"search on {data}")
 
 
 @app.command()
@@ -114,11 +178,88 @@ def explain(
     out: Annotated[Path, typer.Option("--out", help="The folder to write: saliency.csv, saliency.json, drawings.")],
     part: Part = "all",
     drawings: Annotated[int, typer.Option("--drawings", min=0, help="Draw at most that many graphs.")] = 200,
+    rule: Annotated[
+        str | None,
+        typer.Option("--rule", help="How layers become one map: first, last, mean (drawn by default) or rollout."),
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help="Drawings as png, svg, or all in one page: html.")] = "png",
+    graphs: Annotated[str | None, typer.Option("--graphs", help="Only these graphs, such as 0,5,7.")] = None,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
     """Say which nodes decided: saliency of every node in every layer, as a table and as drawings."""
-    answer(_commands().explain(run, data, out, part, drawings, device), as_json, f"{run} on {data}")
+    result = _commands().explain(run, data, out, part, drawings, device, rule, form, graphs)
+    answer(result, as_json, f"{run} on {data}")
+
+
+@app.command("explain-compare")
+def explain_compare(
+    data: Data,
+    out: Annotated[Path | None, typer.Option("--out", help="A file for the rows, one JSON object a line.")] = None,
+    model: Model = None,
+    assignments: Set = None,
+    config: Config = None,
+    seed: Seed = None,
+    graphs: Annotated[int, typer.Option("--graphs", min=1, help="Explain at most that many test graphs.")] = 100,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Train and explain that often, to see how stable.")] = 2,
+    explainers: Annotated[
+        list[str] | None, typer.Option("--explainer", help="Only this one and random; repeat it for more.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a model and compare its saliency with other explainers: time, fidelity, truth, stability."""
+    result = _commands().explain_compare(
+        data, out, model, assignments or [], config, seed, graphs, seeds, explainers or []
+    )  # fmt: skip
+    if as_json:
+        answer({key: value for key, value in result.items() if key != "table"}, as_json, data)
+    else:
+        print(result["table"])
+
+
+@app.command()
+def cv(
+    data: Data,
+    model: Annotated[list[str] | None, typer.Option("--model", help="A model; give two to compare them.")] = None,
+    assignments: Set = None,
+    grid: Annotated[
+        list[str] | None, typer.Option("--grid", metavar="KEY=A,B", help="Values to select from on the inner hold-out.")
+    ] = None,
+    folds: Annotated[int, typer.Option("--folds", help="Outer folds.")] = 10,
+    repeats: Annotated[int, typer.Option("--repeats", help="Trainings of the selected setting in each fold.")] = 3,
+    split: Annotated[Path | None, typer.Option("--split", help="A split file in the published JSON form.")] = None,
+    seed: Seed = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A folder for the rows and a report; runs again continue there.")
+    ] = None,
+    device: Device = "cpu",
+    as_json: Json = False,
+) -> None:
+    """Estimate accuracy honestly: nested cross-validation with selection on inner hold-outs."""
+    result = _commands().cv(
+        data, model or ["sar-gcn"], assignments or [], grid or [], folds, repeats, split, seed or 0, out, device
+    )
+    answer(result, as_json, f"cross-validation on {data}")
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="table1, table2, table3 or ablations.")],
+    preset: Annotated[str, typer.Option("--preset", help="smoke (minutes), quick, or paper.")] = "quick",
+    out: Annotated[
+        Path, typer.Option("--out", help="The folder of the store and the tables; runs again continue there.")
+    ] = Path("reproduction"),
+    data: Annotated[str | None, typer.Option("--data", help="Only the cells of these sets, comma-separated.")] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", help="local, processes, ray, or none to only write the tables again.")
+    ] = "local",
+    workers: Annotated[int | None, typer.Option("--workers", help="Worker processes.")] = None,
+    address: Annotated[str | None, typer.Option("--address", help="Of a Ray cluster.")] = None,
+    device: Device = "cpu",
+    as_json: Json = False,
+) -> None:
+    """Compute a table of the paper under the strict protocol, beside the published numbers."""
+    answer(_commands().reproduce(name, preset, out, data, engine, workers, address, device), as_json, name)
 
 
 @data_app.command("list")
@@ -134,9 +275,39 @@ def data_info(data: Data, as_json: Json = False) -> None:
 
 
 @data_app.command("check")
-def data_check(data: Data, as_json: Json = False) -> None:
-    """Read a data set and say what is wrong with it, or that nothing is."""
-    answer(_commands().data_check(data), as_json, data)
+def data_check(
+    data: Data,
+    labels: Labels = None,
+    smiles: Smiles = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Also write a page with plots into this folder.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Read a data set, say what it is like, and list everything that is wrong with it."""
+    result = _commands().data_check(data, labels, smiles, out)
+    problems = result["problems"]
+    if not as_json:
+        for problem in problems:
+            note(f"problem: {' '.join(problem['problem'].splitlines())}")
+        result = {**result, "problems": result.get("problems_in_all", len(problems))}
+    answer(result, as_json, data)
+    if problems:
+        raise typer.Exit(2)
+
+
+@data_app.command("convert")
+def data_convert(
+    data: Data,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file or folder to write, which must be new.")],
+    to: Annotated[
+        str | None,
+        typer.Option("--to", help="graphset, tu, csv, jsonl or graphml; default: graphset, or jsonl for FILE.jsonl."),
+    ] = None,
+    labels: Labels = None,
+    smiles: Smiles = None,
+    as_json: Json = False,
+) -> None:
+    """Write a data set in another form."""
+    answer(_commands().data_convert(data, out, to, labels, smiles), as_json, f"{data} to {out}")
 
 
 @data_app.command("generate")
@@ -202,11 +373,12 @@ def main() -> None:
         _complain(error.format_message(), where)
         status = 2
     except (typer.Abort, KeyboardInterrupt):
-        note("interrupted; what was saved is intact, and `train --resume` goes on from there")
         status = 130
     except Diverged as error:
         _complain(str(error))
         status = 1
     except BrokenPipeError:
         status = 1
+    if status == 130:  # some releases of Typer raise at Ctrl-C, others return this
+        note("interrupted; what was saved is intact, and `train --resume` goes on from there")
     sys.exit(status or 0)

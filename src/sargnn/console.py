@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 Row = dict[str, Any]
 
-__all__ = ["note", "show_epochs", "show_steps", "table"]
+__all__ = ["note", "show_epochs", "show_steps", "show_study", "table"]
 
 LINE_EVERY = 2.0
 """Seconds between plain lines."""
@@ -30,6 +30,21 @@ def show_epochs(rows: Iterable[Row], epochs: int, done: int = 0) -> Iterator[Row
 def show_steps(items: Iterable[Any], total: int, name: str) -> Iterator[Any]:
     """Pass ``items`` on, showing how many of ``total`` there have been."""
     return _show(items, total, 0, name, lambda _: "")
+
+
+def show_study() -> Callable[[str, int, int, float | None], None]:
+    """A function to tell how far a study is: what it does, jobs done, jobs in all, seconds left."""
+    last = 0.0
+
+    def show(what: str, done: int, total: int, left: float | None) -> None:
+        nonlocal last
+        if total and (time.monotonic() - last >= LINE_EVERY or done == total):
+            last = time.monotonic()
+            note(
+                f"{what}: {done} of {total} trainings done" + (f", about {left / 60:.1f} minutes left" if left else "")
+            )
+
+    return show
 
 
 def _describe(row: Row) -> str:

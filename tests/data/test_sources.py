@@ -218,8 +218,8 @@ def test_classes_are_wanted_unless_said_otherwise(tmp_path: Path) -> None:
     assert load(folder, labelled=False).y is None
     with pytest.raises(InputError) as error:
         load(folder)
-    fields = "X_graph_labels.txt in TU format, y in PyTorch Geometric"
-    assert str(error.value) == f"{folder}: got no classes, expected one for each graph ({fields})"
+    expected = "one for each graph: the file X_graph_labels.txt"
+    assert str(error.value) == f"{folder}: got no classes, expected {expected}"
 
 
 def test_two_classes_are_wanted_only_when_asked_for(tmp_path: Path) -> None:
@@ -325,18 +325,25 @@ def test_attributes_of_no_width_are_none() -> None:
 
 def test_pyg_without_classes() -> None:
     assert load([ring(3)], labelled=False).y is None
-    with pytest.raises(InputError, match=r"^graphs: got no classes, expected one for each graph \("):
+    with pytest.raises(InputError, match=r"^graphs: got no classes, expected one for each graph: y, "):
         load([ring(3)])
+
+
+def test_one_graph_is_a_list_of_one() -> None:
+    assert len(load(ring(3), labelled=False)) == 1
 
 
 nan = float("nan")
 PYG_FAULTS: dict[str, tuple[list[Any], str]] = {
     "no graphs": ([], "graphs: got no graphs, expected at least one"),
     "not Data": (
-        [nx.path_graph(2)],
-        "graphs: got a Graph without edge_index, expected PyTorch Geometric Data, in graph 0",
+        [("edge_index", [[0], [1]])],
+        "graphs: got a tuple, expected a NetworkX graph or PyTorch Geometric Data, in graph 0",
     ),
-    "one Data": (ring(3), "graphs: got a tuple without edge_index, expected PyTorch Geometric Data, in graph 0"),
+    "NetworkX in between": (
+        [ring(3, y=0), nx.path_graph(2)],
+        "graphs: got a Graph without edge_index, expected PyTorch Geometric Data, in graph 1",
+    ),
     "no nodes": (
         [ring(3, y=0), Data(edge_index=torch.empty(2, 0, dtype=torch.long), num_nodes=0, y=0)],
         "graphs: got no nodes, expected at least one, in graph 1",

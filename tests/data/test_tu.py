@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from sargnn.data import tu
 from sargnn.data.graphs import GraphSet
+from sargnn.data.problems import InputErrors
 from sargnn.data.tu import read_folder, read_zip
 from sargnn.errors import InputError
 
@@ -119,8 +120,25 @@ def test_classes_may_stand_in_graph_attributes(tmp_path: Path) -> None:
     assert graphs.y.tolist() == [1, 0]
 
 
-def test_graph_labels_win_over_graph_attributes(tmp_path: Path) -> None:
-    assert read_folder(write(tmp_path, graph_attributes="0.1\n0.2\n")).classes == ("-1", "7")
+def test_graph_labels_are_the_class_and_graph_attributes_inputs(tmp_path: Path) -> None:
+    graphs = read_folder(write(tmp_path, graph_attributes="0.5\n1.5\n"))
+    assert graphs.classes == ("-1", "7")
+    assert graphs.graph_attributes.tolist() == [[0.5], [1.5]]
+
+
+def test_all_problems_of_all_files_are_told_at_once(tmp_path: Path) -> None:
+    texts = {"A": "1, 2\n3, 9\n3, 4\n", "node_labels": "6\nC\n6\n6\nN\n", "graph_labels": "0.5\n1\n"}
+    folder = write(tmp_path, **texts, edge_labels=None, edge_attributes=None)
+    with pytest.raises(InputErrors) as error:
+        read_folder(folder)
+    assert [(Path(p.file).name, p.line, p.graph, p.field) for p in error.value.problems] == [
+        ("X_A.txt", 2, 0, "target"),
+        ("X_A.txt", 3, None, None),
+        ("X_node_labels.txt", 2, 0, "column 1"),
+        ("X_node_labels.txt", 5, 1, "column 1"),
+        ("X_graph_labels.txt", 1, 0, "column 1"),
+    ]
+    assert error.value.count == 5
 
 
 def test_without_labels(tmp_path: Path) -> None:
@@ -136,6 +154,7 @@ def test_line_ends_and_spaces_do_not_matter(tmp_path: Path, newline: str) -> Non
     assert read_folder(write(tmp_path, **other)).fingerprint == plain.fingerprint
 
 
+OF_TWO = " (the first of 2 problems; `sargnn data check` lists them)"
 FAULTS = {
     "no edges file": ({"A": None}, "{0}: got no NAME_A.txt, expected the files of one TU set (NAME_A.txt, ...)"),
     "no indicator": (
@@ -157,7 +176,7 @@ FAULTS = {
     ),
     "indicator in two columns": (
         {"graph_indicator": "1, 1\n1, 1\n"},
-        "{0}/X_graph_indicator.txt line 1: got 2 column(s), expected 1",
+        "{0}/X_graph_indicator.txt line 1: got 2 column(s), expected 1" + OF_TWO,
     ),
     "too many classes": (
         {"graph_labels": "7\n-1\n7\n"},
@@ -177,7 +196,7 @@ FAULTS = {
     ),
     "several targets": (
         {"graph_labels": None, "graph_attributes": "7, 1\n1, 2\n"},
-        "{0}/X_graph_attributes.txt line 1: got 2 column(s), expected 1, in graph 0",
+        "{0}/X_graph_attributes.txt line 1: got 2 column(s), expected 1, in graph 0" + OF_TWO,
     ),
     "node labels cut short": (
         {"node_labels": "6\n8\n6\n6"},
@@ -205,8 +224,8 @@ FAULTS = {
         "{0}/X_A.txt line 2: got an edge from node 3 in graph 0 to node 4 in graph 1, expected both in one graph",
     ),
     "edge with three ends": ({"A": "1, 2\n2, 1, 3\n"}, "{0}/X_A.txt line 2: got 3 column(s), expected 2"),
-    "edges with one end": ({"A": "1\n2\n"}, "{0}/X_A.txt line 1: got 1 column(s), expected 2"),
-    "edges apart by spaces": ({"A": "1 2\n2 1\n"}, "{0}/X_A.txt line 1: got 1 column(s), expected 2"),
+    "edges with one end": ({"A": "1\n2\n"}, "{0}/X_A.txt line 1: got 1 column(s), expected 2" + OF_TWO),
+    "edges apart by spaces": ({"A": "1 2\n2 1\n"}, "{0}/X_A.txt line 1: got 1 column(s), expected 2" + OF_TWO),
     "half a node": ({"A": "1, 2\n1.5, 2\n"}, "{0}/X_A.txt line 2: got 1.5 in column 1, expected an integer"),
     "empty line": ({"A": "1, 2\n\n2, 1\n"}, "{0}/X_A.txt line 2: got 1 column(s), expected 2"),
     "empty label": (

@@ -12,16 +12,16 @@ are the same set however they came:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sargnn.data.problems import Problem, Problems, shown
+from sargnn.data.problems import MOST, Problem, Problems, kind_of, shown
 
-__all__ = ["Column", "natural_order", "text_of"]
+__all__ = ["Column", "joined", "natural_order", "text_of"]
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -68,24 +68,26 @@ def _pieces(text: str) -> tuple[tuple[int, float, str], ...]:
     return tuple((0, float(piece), "") if piece[0] in "0123456789" else (1, 0.0, piece) for piece in pieces)
 
 
-@dataclass(frozen=True)
-class _Unreadable:
+class _Unreadable(NamedTuple):
     """Stands for a value that is neither a number nor a text."""
 
-    what: str
+    got: str
+    expected: str = "a number or a text"
 
 
 class Column:
     """The values of one column, added part by part and kept as arrays.
 
-    >>> column, problems = Column("symbol"), Problems()
-    >>> column.add(["N", "C", "N"], problems, tell=lambda row, got, expected: Problem(got))
+    >>> column = Column("symbol", "node")
+    >>> column.add(["N", "C", "N"], tell=lambda row, got, expected: Problem(got))
     >>> column.is_numeric, column.categories()
     (False, (array([1, 0, 1]), ('C', 'N')))
     """
 
-    def __init__(self, name: str, *, categorical: bool = False, cells: bool = False) -> None:
+    def __init__(self, name: str, each: str, *, categorical: bool = False, cells: bool = False) -> None:
         self.name = name
+        self.each = each
+        """What has a value: ``"graph"``, ``"node"`` or ``"edge"``."""
         self.categorical = categorical
         """Whether the values are categories even if they are numbers."""
         self.cells = cells
@@ -94,19 +96,20 @@ class Column:
         self._codes: dict[str, int] = {}
         self._count = {"number": 0, "text": 0}
         self._suspects: list[Problem] = []
+        self.problems = Problems()
 
-    def add(self, values: Sequence[Any], problems: Problems, tell: Tell, rows: np.ndarray | None = None) -> None:
+    def add(self, values: Sequence[Any], tell: Tell, rows: np.ndarray | None = None) -> None:
         """Look at all ``values`` and keep those of ``rows``, by default all."""
         values = _plain(values)
         numbers = None if self.categorical else self._as_numbers(values)
         codes = None
         if numbers is None:
             meaning = {value: self._meaning(value) for value in dict.fromkeys(values)}
-            numbers, codes = self._look_up(values, meaning, problems, tell)
+            numbers, codes = self._look_up(values, meaning, tell)
         else:
             self._count["number"] += len(numbers)
         if numbers is not None:
-            self._require_finite(numbers, codes, problems, tell)
+            self._require_finite(numbers, codes, tell)
         if rows is not None:
             numbers = None if numbers is None else numbers[rows]
             codes = None if codes is None else codes[rows]
@@ -145,7 +148,7 @@ class Column:
             return float("inf")
 
     def _look_up(
-        self, values: Sequence[Any], meaning: dict[Any, Any], problems: Problems, tell: Tell
+        self, values: Sequence[Any], meaning: dict[Any, Any], tell: Tell
     ) -> tuple[np.ndarray | None, np.ndarray]:
         """float64 [R], NaN where there is no number, or None for none at all; int32 [R], -1 where there is no text."""
         number, code = {}, {}
@@ -157,60 +160,61 @@ class Column:
         codes = np.fromiter(map(code.__getitem__, values), np.int32, len(values))
         numbers = np.fromiter(map(number.__getitem__, values), np.float64, len(values))
         is_number, is_text = ~np.isnan(numbers), codes >= 0
-        for row in np.flatnonzero(~is_number & ~is_text).tolist():
-            strange = meaning[values[row]]
-            got, expected = ("no value", "one") if strange is None else (strange.what, "a number or a text")
-            problems.take([tell(row, got, expected)])
+        bad = np.flatnonzero(~is_number & ~is_text)
+        strange = [(row, meaning[values[row]]) for row in bad[:MOST].tolist()]
+        self.problems.take([tell(row, *(what or self.missing)) for row, what in strange], len(bad))
         for row in np.flatnonzero(is_text)[: 20 - len(self._suspects)].tolist():
             self._suspects.append(tell(row, shown(values[row]), "a number, as most others are"))
         self._count["number"] += int(is_number.sum())
         self._count["text"] += int(is_text.sum())
         return numbers if is_number.any() else None, codes
 
-    def _require_finite(self, numbers: np.ndarray, codes: np.ndarray | None, problems: Problems, tell: Tell) -> None:
+    def _require_finite(self, numbers: np.ndarray, codes: np.ndarray | None, tell: Tell) -> None:
         with np.errstate(over="ignore"):
             good = np.isfinite(numbers.astype(np.float32))
         if good.all():
             return
         if codes is not None:
             good |= np.isnan(numbers)  # texts, and what has been told already
-        for row in np.flatnonzero(~good).tolist():
-            missing = np.isnan(numbers[row])
-            problems.take([tell(row, *(("no value", "one") if missing else (str(numbers[row]), "a finite number")))])
+        bad = np.flatnonzero(~good)
+        values = [(row, float(numbers[row])) for row in bad[:MOST].tolist()]
+        told = [(row, self.missing if np.isnan(value) else (str(value), "a finite number")) for row, value in values]
+        self.problems.take([tell(row, *what) for row, what in told], len(bad))
+
+    @property
+    def missing(self) -> tuple[str, str]:
+        """What came and what was expected where there is no value."""
+        return "no value", f"one for every {self.each}"
 
     @property
     def is_numeric(self) -> bool:
         return self._count["number"] > self._count["text"]
 
-    def check(self, problems: Problems) -> None:
-        """Refuse texts among numbers, and texts that are too many to be categories."""
+    def check(self) -> Problems:
+        """All that is wrong with the column: values that are missing or cannot be read, texts among numbers, and texts
+        that are too many to be categories."""
         if self.is_numeric and self._count["text"]:
-            problems.take(self._suspects, self._count["text"])
+            self.problems.take(self._suspects, self._count["text"])
         elif len(self._codes) > CATEGORIES:
             message = f"got {len(self._codes)} different values in {shown(self.name)}, expected at most {CATEGORIES}"
-            problems.take([replace(self._suspects[0], message=f"{message} categories")])
+            self.problems.take([replace(self._suspects[0], message=f"{message} categories")])
+        return self.problems
 
     def numbers(self) -> np.ndarray:
         """float32 [R], for a numeric column."""
-        found = [part.astype(np.float32) for part, _ in self._drain() if part is not None]
-        return np.concatenate([*found, np.empty(0, np.float32)])
+        parts = [numbers for numbers, _ in self._parts if numbers is not None]
+        self._parts.clear()
+        return joined(parts, np.float32)
 
     def categories(self) -> tuple[np.ndarray, tuple[str, ...]]:
         """int64 [R], an index into the names; the names, in natural order."""
-        parts = [self._all_codes(numbers, codes) for numbers, codes in self._drain()]
-        codes = np.concatenate([*parts, np.empty(0, np.int32)])
-        present = np.unique(codes)
+        parts = [self._all_codes(numbers, codes) for numbers, codes in self._parts]
+        self._parts.clear()
         texts = list(self._codes)
-        names = sorted((texts[code] for code in present.tolist()), key=natural_order)
+        names = sorted({texts[code] for part in parts for code in np.unique(part).tolist()}, key=natural_order)
         rank = np.full(len(texts) + 1, -1, np.int64)
         rank[[self._codes[name] for name in names]] = np.arange(len(names))
-        return rank[codes], tuple(names)
-
-    def _drain(self) -> Iterable[tuple[np.ndarray | None, np.ndarray | None]]:
-        """The parts, each forgotten once it is used, so that no two copies of a column are in memory."""
-        self._parts.reverse()
-        while self._parts:
-            yield self._parts.pop()
+        return joined(parts, np.int64, rank.__getitem__), tuple(names)
 
     def _all_codes(self, numbers: np.ndarray | None, codes: np.ndarray | None) -> np.ndarray:
         """int32 [R]: codes, with those of numbers filled in."""
@@ -221,6 +225,25 @@ class Column:
         names = ["" if np.isnan(number) else text_of(float(number)) for number in distinct.tolist()]
         own = np.array([self._codes.setdefault(name, len(self._codes)) if name else -1 for name in names], np.int32)
         return own[index] if codes is None else np.where(codes >= 0, codes, own[index])
+
+
+def joined(
+    parts: list[np.ndarray], dtype: type, change: Callable[[np.ndarray], np.ndarray] = lambda part: part
+) -> np.ndarray:
+    """``parts`` along their last axis, each changed; it is forgotten once it is copied, so that memory never holds all
+    of them twice.
+
+    >>> joined([np.array([1, 2]), np.array([3])], np.float32).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    shape = parts[0].shape[:-1] if parts else ()
+    found = np.empty((*shape, sum(part.shape[-1] for part in parts)), dtype)
+    end = found.shape[-1]
+    while parts:
+        part = change(parts.pop())
+        found[..., end - part.shape[-1] : end] = part
+        end -= part.shape[-1]
+    return found
 
 
 def _plain(values: Sequence[Any]) -> Sequence[Any]:
@@ -237,4 +260,4 @@ def _plain_value(value: Any) -> Any:
         value = float(value)
     if value is None or type(value) in (str, int, float, bool):
         return value
-    return str(value) if isinstance(value, str) else _Unreadable(f"a {type(value).__name__}")
+    return str(value) if isinstance(value, str) else _Unreadable(kind_of(value))

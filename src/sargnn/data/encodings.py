@@ -8,6 +8,7 @@
 ``constant``          one
 ``random-walk``       the probability that a random walk is back at its node after 2, 3, ... k + 1 steps
 ``laplacian``         the first k non-trivial eigenvectors of the symmetric normalised Laplacian
+``substructures``     how many rings of 3..6 nodes and cliques of 4 pass through the node
 ``auto``              attributes and labels where there are any, else degree
 ====================  ======================================================================================
 
@@ -16,17 +17,23 @@ The true saliency of a synthetic set is never an input.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from sargnn.data.cache import data_folder
 from sargnn.data.graphs import CELLS, GraphSet, chunks, equal_size
+from sargnn.data.substructures import PATTERNS, count_dense, count_sparse
 from sargnn.errors import InputError
+from sargnn.files import write_file
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -35,6 +42,9 @@ __all__ = ["ENCODINGS", "DataConfig", "Encoder", "Encoding"]
 
 DENSE_NODES = 300
 """Connected parts up to this size are computed as batches of dense matrices, larger ones sparsely."""
+
+KEPT_SECONDS = 1.0
+"""Counts of substructures that took longer than this are kept on disk."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,8 @@ class DataConfig:
     """Columns of ``laplacian``; graphs with fewer eigenvectors are padded with zeros."""
     max_degree: int | None = None
     """Last column of ``degree``; by default the largest degree of the training graphs."""
+    substructures: tuple[str, ...] = PATTERNS
+    """Columns of ``substructures``: ring3 to ring6, clique4."""
 
     def __post_init__(self) -> None:
         if not self.encodings:
@@ -67,6 +79,10 @@ class DataConfig:
             raise InputError(f"data.laplacian_vectors: got {self.laplacian_vectors}, expected 1..{DENSE_NODES - 1}")
         if self.max_degree is not None and self.max_degree < 1:
             raise InputError(f"data.max_degree: got {self.max_degree}, expected 1 or more, or none")
+        if not self.substructures:
+            raise InputError("data.substructures: got none, expected at least one")
+        for name in self.substructures:
+            _check_name(name, PATTERNS, "data.substructures")
 
 
 class Encoding(ABC):
@@ -288,6 +304,37 @@ class Laplacian(Encoding):
         return out
 
 
+@dataclass(frozen=True)
+class Substructures(Encoding):
+    """How many rings and cliques pass through each node, over the deviation of that number on the training nodes.
+
+    Not centred: no ring is 0 whatever the training graphs were, and the sum over a graph is proportional to its number
+    of rings. Counts that took long are kept in the data cache, by the fingerprint of the graphs.
+    """
+
+    patterns: tuple[str, ...]
+    std: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.patterns) != len(self.std) or not self.patterns:
+            raise InputError(f"got {len(self.patterns)} patterns and {len(self.std)} deviations, expected as many")
+        for name in self.patterns:
+            _check_name(name, PATTERNS, "patterns")
+        if min(self.std) <= 0:
+            raise InputError(f"std: got {min(self.std)}, expected positive numbers")
+
+    @classmethod
+    def fit(cls, config: DataConfig, graphs: GraphSet) -> Substructures:
+        return cls(config.substructures, _moments(_substructure_counts(graphs, config.substructures))[1])
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(f"{pattern} count" for pattern in self.patterns)
+
+    def encode(self, graphs: GraphSet) -> np.ndarray:
+        return _substructure_counts(graphs, self.patterns) / self.std
+
+
 ENCODINGS: dict[str, type[Encoding]] = {
     "labels": Labels,
     "attributes": Attributes,
@@ -296,6 +343,7 @@ ENCODINGS: dict[str, type[Encoding]] = {
     "constant": Constant,
     "random-walk": RandomWalk,
     "laplacian": Laplacian,
+    "substructures": Substructures,
 }
 
 
@@ -491,6 +539,27 @@ def _connected_parts(graphs: GraphSet) -> Iterator[tuple[np.ndarray, Any]]:
             dense = np.zeros((nodes.size, n))
             dense[rows.row, position[rows.col]] = rows.data
             yield nodes, dense.reshape(-1, n, n)
+
+
+def _substructure_counts(graphs: GraphSet, patterns: tuple[str, ...]) -> np.ndarray:
+    """float64 [N, patterns]: counted once, then read from the data cache if counting took long."""
+    kept = data_folder() / "substructures" / f"{graphs.fingerprint}-{'-'.join(patterns)}.npy"
+    with suppress(OSError, ValueError, EOFError):  # not there, or damaged
+        counts = np.load(kept)
+        if counts.shape == (graphs.num_nodes, len(patterns)) and counts.dtype == np.float64:
+            return counts
+    start = time.perf_counter()
+    counts = np.zeros((graphs.num_nodes, len(patterns)))
+    for nodes, walk in _connected_parts(graphs):
+        for column, pattern in enumerate(patterns):
+            dense = isinstance(walk, np.ndarray)
+            counts[nodes, column] = count_dense(walk > 0, pattern) if dense else count_sparse(walk, pattern)
+    if time.perf_counter() - start > KEPT_SECONDS:
+        content = BytesIO()
+        np.save(content, counts)
+        with suppress(InputError):  # a cache that cannot be written is done without
+            write_file(kept, content.getvalue())
+    return counts
 
 
 def _return_probabilities(walk: Any, start: np.ndarray, steps: int) -> np.ndarray:

@@ -36,6 +36,14 @@ FORMAT = "sargnn.graphset/1"
 NODE_ARRAYS = ("node_labels", "node_attributes", "true_saliency", "node_names")
 EDGE_ARRAYS = ("edge_labels", "edge_attributes")
 GRAPH_ARRAYS = ("y", "part", "graph_attributes")
+KINDS = {
+    **dict.fromkeys(("node_ptr", "edge_ptr", "y", "part", "node_labels", "edge_labels"), ("i", 1)),
+    **dict.fromkeys(("node_attributes", "edge_attributes", "graph_attributes"), ("f", 2)),
+    "edges": ("i", 2),
+    "true_saliency": ("f", 1),
+    "node_names": ("U", 1),
+}
+"""NumPy's kind of type and the number of axes of each array."""
 NAMES = (
     "name", "notes", "graph_names", "node_names",
     "graph_attribute_names", "node_attribute_names", "edge_attribute_names",
@@ -220,22 +228,30 @@ class GraphSet:
             arrays = {n: np.load(folder / f"{n}.npy", mmap_mode="r") for n in header.pop("arrays")}
             words = {n: tuple(v) if isinstance(v, list) else v for n, v in header.items()}
             graphs = cls(**{**words, **arrays})
-            graphs._check_lengths()
+            graphs._check_form()
         except InputError:
             raise
-        except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, IndexError) as error:
-            raise InputError(f"{folder}: not a readable graph set ({error})") from error
+        except Exception as error:  # a damaged header raises almost anything: tokens, syntax, types, OS errors, ...
+            raise InputError(f"{folder}: not a readable graph set ({' '.join(str(error).split())})") from error
         return graphs
 
-    def _check_lengths(self) -> None:
-        """Refuse arrays that do not belong together; their content is not read."""
-        rows = {**dict.fromkeys(NODE_ARRAYS, self.num_nodes), **dict.fromkeys(EDGE_ARRAYS, self.num_edges)}
-        rows |= dict.fromkeys(GRAPH_ARRAYS, len(self))
+    def _check_form(self) -> None:
+        """Refuse what has the wrong type or does not belong together; the content of arrays is not read."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in KINDS:
+                if value is not None and (value.dtype.kind, value.ndim) != KINDS[field.name]:
+                    raise ValueError(f"got {value.dtype} of shape {value.shape} in {field.name}")
+            else:
+                texts = (value,) if field.name == "name" else value
+                if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):
+                    raise ValueError(f"got {field.name} that is not text")
         if len(self.edge_ptr) != len(self.node_ptr) or self.edges.shape != (2, self.num_edges):
             raise ValueError("the edges do not fit the pointers")
         if len(self.graph_names) not in (0, len(self)):
             raise ValueError(f"got {len(self.graph_names)} graph_names, expected {len(self)}")
-        for name, expected in rows.items():
+        rows = {**dict.fromkeys(NODE_ARRAYS, self.num_nodes), **dict.fromkeys(EDGE_ARRAYS, self.num_edges)}
+        for name, expected in {**rows, **dict.fromkeys(GRAPH_ARRAYS, len(self))}.items():
             value = getattr(self, name)
             if value is not None and len(value) != expected:
                 raise ValueError(f"got {len(value)} rows of {name}, expected {expected}")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sargnn.errors import InputError
 
-__all__ = ["InputErrors", "Problem", "Problems", "shown"]
+__all__ = ["InputErrors", "Problem", "Problems", "kind_of", "shown"]
 
 MOST = 1000
 """Problems that are kept; more are counted."""
@@ -88,6 +88,10 @@ class Problems:
         """A graph cannot be read and is not in the set."""
         self.left_out.append(Problem(f"got {got}, expected {expected}", **where))
 
+    def belong_to(self, graph: int, since: int) -> None:
+        """Those found after the first ``since`` are about ``graph``."""
+        self.found[since:] = [replace(problem, graph=graph) for problem in self.found[since:]]
+
     @contextmanager
     def caught(self) -> Iterator[None]:
         """An error inside becomes a problem, and what comes after the block is still done."""
@@ -102,6 +106,16 @@ class Problems:
         """Raise what was found, if anything was."""
         if self.found:
             raise InputErrors(self.found, self.count)
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, in words.
+
+    >>> kind_of(3), kind_of("C"), kind_of({})
+    ('a number', 'a text', 'a dict')
+    """
+    words = {bool: "true or false", int: "a number", float: "a number", str: "a text", type(None): "nothing"}
+    return words.get(type(value), f"a {type(value).__name__}")
 
 
 def shown(value: Any, most: int = 40) -> str:

@@ -1,4 +1,4 @@
-"""``load(source)``: a :class:`GraphSet` from a known name, a file or folder, or PyTorch Geometric objects."""
+"""``load(source)``: a :class:`GraphSet` from a known name, from files of any form, or from Python objects."""
 
 from __future__ import annotations
 
@@ -15,63 +15,55 @@ from typing import Any
 import numpy as np
 
 from sargnn.data.cache import cached
-from sargnn.data.graphs import EDGE_ARRAYS, GraphSet
-from sargnn.data.tu import Place, Table, assemble, read_folder, read_zip
+from sargnn.data.columns import natural_order, text_of
+from sargnn.data.from_networkx import from_networkx, is_networkx
+from sargnn.data.from_pyg import from_pyg
+from sargnn.data.graph_files import FORMS, graph_files_in, read_graph_files
+from sargnn.data.graphs import GraphSet
+from sargnn.data.known import KNOWN, KnownSet, hide_truth, mismatch, with_knowledge
+from sargnn.data.molecules import read_smiles
+from sargnn.data.problems import Problems
+from sargnn.data.tables import has_tables, read_tables
+from sargnn.data.tu import is_tu_folder, read_folder, read_zip
 from sargnn.errors import InputError
 
-__all__ = ["KNOWN", "KnownSet", "load", "require_two_classes"]
+__all__ = ["KNOWN", "KnownSet", "form_of", "load", "read", "require_two_classes"]
 
 TU_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
-
-@dataclass(frozen=True)
-class KnownSet:
-    """What a published set must hold; a copy that differs is refused."""
-
-    graphs: int
-    nodes: int
-    edges: int
-    """Directed, each pair once."""
-    classes: int
-    parts: tuple[int, ...] = ()
-    """Graphs in each of ``PARTS`` (see :mod:`sargnn.data.graphs`), in the order of the file."""
-    attribute_is_truth: bool = False
-    """The node attribute is the true saliency and gives the class away: it is never an input."""
+Source = str | os.PathLike[str] | GraphSet | Iterable[Any]
+Labels = str | Sequence[Any] | np.ndarray
+"""The name of what holds the classes, or the classes."""
 
 
-KNOWN = {
-    "MUTAG": KnownSet(188, 3371, 7442, 2),
-    "ENZYMES": KnownSet(600, 19580, 74564, 6),
-    "PROTEINS": KnownSet(1113, 43471, 162088, 2),
-    "IMDB-BINARY": KnownSet(1000, 19773, 193062, 2),
-    "IMDB-MULTI": KnownSet(1500, 19502, 197806, 3),
-    "Letter-high": KnownSet(2250, 10507, 20250, 15),
-    "TRIANGLES": KnownSet(45000, 938438, 2947024, 10, parts=(30000, 5000, 5000, 5000), attribute_is_truth=True),
-}
-
-PYG_KEYS = {
-    "node_labels": ("node_label",),
-    "node_attributes": ("node_attr", "x"),
-    "true_saliency": ("true_saliency",),
-    "edge_labels": ("edge_label",),
-    "edge_attributes": ("edge_attr",),
-}
-"""Where a field stands in a PyTorch Geometric ``Data``: under the first name that occurs. All but ``x``
-are the names that :meth:`GraphSet.to_pyg` gives."""
-
-
-def load(source: str | os.PathLike[str] | GraphSet | Iterable[Any], *, labelled: bool = True) -> GraphSet:
+def load(
+    source: Source,
+    *,
+    labels: Labels | None = None,
+    smiles: str | None = None,
+    labelled: bool = True,
+) -> GraphSet:
     r"""Read graphs.
 
     ``source`` is one of
 
     - a name in :data:`KNOWN` or any other of the TU collection, kept in a cache (:mod:`sargnn.data.cache`);
     - a folder or zip in TU format (:mod:`sargnn.data.tu`), or a folder written by :meth:`GraphSet.save`;
-    - PyTorch Geometric ``Data``, a list or a data set of them: ``edge_index``, ``x``, ``y``, ``edge_attr``;
+    - a folder of three tables, CSV or Parquet (:mod:`sargnn.data.tables`);
+    - a GraphML, GEXF, JSON or JSON lines file, or a folder of them (:mod:`sargnn.data.graph_files`);
+    - a CSV file of molecules (:mod:`sargnn.data.molecules`);
+    - NetworkX graphs (:mod:`sargnn.data.from_networkx`) or PyTorch Geometric ``Data`` (:mod:`sargnn.data.from_pyg`);
     - a :class:`GraphSet`, which is returned as it is.
 
-    A name in :data:`KNOWN` wins over a file of that name (write ``./MUTAG`` for the file). Every graph must
-    have a class, unless ``labelled`` is false, as for graphs whose class is to be predicted.
+    The same graphs are the same set, with the same fingerprint, in whatever form they come: class names are texts, in
+    natural order; so are categories; attributes are in the natural order of their names (:mod:`sargnn.data.columns`
+    has the rules); undirected edges lead both ways, directed ones stay as they are.
+
+    Args:
+        source: where the graphs are. A name in :data:`KNOWN` wins over a file of that name (``./MUTAG`` is the file).
+        labels: what the class of a graph is called there, if not one of the usual names; or the classes themselves.
+        smiles: the column of a CSV file that holds the molecules, if not called ``smiles``.
+        labelled: whether every graph must have a class; not for graphs whose class is to be predicted.
 
     >>> from tempfile import TemporaryDirectory
     >>> texts = {"A": "1, 2\n2, 1", "graph_indicator": "1\n1\n2", "graph_labels": "-1\n1"}
@@ -82,16 +74,33 @@ def load(source: str | os.PathLike[str] | GraphSet | Iterable[Any], *, labelled:
     >>> len(graphs), graphs.num_nodes, graphs.num_edges, graphs.classes
     (2, 3, 2, ('-1', '1'))
     """
+    return read(source, Problems(), labels=labels, smiles=smiles, labelled=labelled)
+
+
+def read(
+    source: Source,
+    problems: Problems,
+    *,
+    labels: Labels | None = None,
+    smiles: str | None = None,
+    labelled: bool = True,
+) -> GraphSet:
+    """:func:`load`, with what was left out in ``problems``."""
+    name = labels if labels is None or isinstance(labels, str) else ""  # "" is to look for no classes
+    want = _Want(problems, name, smiles, labelled and name != "")
     if isinstance(source, GraphSet):
         graphs = source
     elif isinstance(source, str | os.PathLike):
-        graphs = _by_name_or_path(os.fspath(source))
+        graphs = _by_name_or_path(os.fspath(source), want)
     else:
-        graphs = _from_pyg(list(source), getattr(source, "name", "graphs"))
+        graphs = _from_objects(source, want)
+    if labels is not None and not isinstance(labels, str):
+        graphs = _with_classes(graphs, labels)
     if labelled and graphs.y is None:
         where = os.fspath(source) if isinstance(source, str | os.PathLike) else graphs.name
-        field = f"{graphs.name}_graph_labels.txt in TU format, y in PyTorch Geometric"
-        raise InputError(f"{where}: got no classes, expected one for each graph ({field})")
+        raise InputError(
+            f"{where}: got no classes, expected one for each graph: {_where_classes_stand(source, graphs)}"
+        )
     return graphs
 
 
@@ -111,17 +120,32 @@ def require_two_classes(graphs: GraphSet) -> None:
         raise InputError(f"{graphs.name}: got class {only!r} only, expected two or more classes")
 
 
-def _by_name_or_path(source: str) -> GraphSet:
-    if source in KNOWN:
-        return cached(source, partial(_read_named, source))
+@dataclass(frozen=True)
+class _Want:
+    """What to read beside the graphs themselves."""
+
+    problems: Problems
+    labels: str | None
+    smiles: str | None
+    labelled: bool
+
+    def check(self, form: str) -> None:
+        """Columns can be named only where columns have names."""
+        if self.smiles and form != "molecules":
+            raise InputError(f"smiles: got {self.smiles!r}, expected none: only a CSV file of molecules has SMILES")
+        if self.labels and form in ("known set", "graph set", "TU folder", "TU zip"):
+            raise InputError(f"labels: got {self.labels!r}, expected none: a {form} has one kind of class only")
+
+
+def _by_name_or_path(source: str, want: _Want) -> GraphSet:
     path = os.path.expanduser(source)
-    if os.path.exists(os.path.join(path, "graphset.json")):
-        return GraphSet.open(path)
-    if os.path.isdir(path):
-        return _with_knowledge(read_folder(Path(path)))
-    if os.path.exists(path):
-        return _with_knowledge(read_zip(Path(path), path))
-    near = _near_names(source)
+    if source not in KNOWN and os.path.exists(path):
+        try:
+            return _read_path(Path(path), want)
+        except OSError as error:
+            raise InputError(f"{error.filename or path}: cannot read ({error.strerror or error})") from error
+    want.check("known set")
+    near = "" if source in KNOWN else _near_names(source)
     if not TU_NAME.fullmatch(source):
         names = near or ", ".join(KNOWN)
         raise InputError(f"got {source!r}, expected a file or folder that exists or a name such as {names}")
@@ -133,129 +157,89 @@ def _by_name_or_path(source: str) -> GraphSet:
         raise InputError(f"{error}; did you mean {near}?") from error
 
 
+def form_of(path: Path) -> str:
+    """What a file or folder looks like.
+
+    >>> form_of(Path("molecules.csv")), form_of(Path("graphs.jsonl")), form_of(Path("MUTAG.zip"))
+    ('molecules', 'graph files', 'TU zip')
+    """
+    if not path.is_dir():
+        suffix = path.suffix.lower()
+        return "molecules" if suffix == ".csv" else "graph files" if suffix in FORMS else "TU zip"
+    if (path / "graphset.json").exists():
+        return "graph set"
+    if has_tables(path):
+        return "tables"
+    if is_tu_folder(path):
+        return "TU folder"
+    if graph_files_in(path):
+        return "graph files"
+    forms = f"graphs.csv, nodes.csv and edges.csv, NAME_A.txt and so on, or files *{', *'.join(FORMS)}"
+    raise InputError(f"{path}: got a folder without graphs, expected {forms}")
+
+
+def _read_path(path: Path, want: _Want) -> GraphSet:
+    form = form_of(path)
+    want.check(form)
+    if form == "molecules":
+        return read_smiles(path, want.problems, smiles=want.smiles, labels=want.labels, labelled=want.labelled)
+    if form == "tables":
+        return read_tables(path, want.problems, labels=want.labels, labelled=want.labelled)
+    if form == "graph files":
+        return read_graph_files(path, want.problems, labels=want.labels, labelled=want.labelled)
+    if form == "graph set":
+        return GraphSet.open(path)
+    return with_knowledge(read_folder(path) if form == "TU folder" else read_zip(path, str(path)))
+
+
+def _from_objects(source: Any, want: _Want) -> GraphSet:
+    """NetworkX graphs or PyTorch Geometric data, several or one."""
+    name = getattr(source, "name", None) or "graphs"
+    if is_networkx(source) or hasattr(source, "edge_index"):
+        source, name = [source], "graphs"
+    items = list(source)
+    want.check("list")
+    if not items:
+        raise InputError(f"{name}: got no graphs, expected at least one")
+    if is_networkx(items[0]):
+        return from_networkx(items, want.problems, name=name, labels=want.labels, labelled=want.labelled)
+    if not hasattr(items[0], "edge_index"):
+        expected = "a NetworkX graph or PyTorch Geometric Data"
+        raise InputError(f"{name}: got a {type(items[0]).__name__}, expected {expected}, in graph 0")
+    return hide_truth(from_pyg(items, want.problems, name=name, labels=want.labels))
+
+
+def _where_classes_stand(source: Source, graphs: GraphSet) -> str:
+    path = Path(source).expanduser() if isinstance(source, str | os.PathLike) else None
+    form = "list" if path is None else form_of(path) if path.exists() else "TU zip"
+    return {
+        "molecules": "a column called label, or named by labels",
+        "tables": "a column called label in graphs.csv, or named by labels",
+        "graph files": "a graph attribute called label, a labels.csv, or a subfolder for each class",
+        "graph set": "one saved with its classes",
+        "list": "y, a graph attribute called label, or labels",
+    }.get(form, f"the file {graphs.name}_graph_labels.txt")
+
+
+def _with_classes(graphs: GraphSet, labels: Sequence[Any] | np.ndarray) -> GraphSet:
+    """The classes that were given, in place of those that were read."""
+    texts = [text_of(label.item() if hasattr(label, "item") else label) for label in labels]
+    if len(texts) != len(graphs):
+        raise InputError(f"labels: got {len(texts)} classes, expected {len(graphs)}, in {graphs.name}")
+    names = sorted(set(texts), key=natural_order)
+    index = {name: i for i, name in enumerate(names)}
+    return replace(graphs, y=np.array([index[text] for text in texts], np.int64), classes=tuple(names))
+
+
 def _near_names(name: str) -> str:
     by_upper_case = {known.upper(): known for known in KNOWN}
     return " or ".join(by_upper_case[near] for near in difflib.get_close_matches(name.upper(), by_upper_case))
 
 
 def _read_named(name: str, content: bytes, origin: str) -> GraphSet:
-    graphs = _with_knowledge(read_zip(io.BytesIO(content), origin))
+    graphs = with_knowledge(read_zip(io.BytesIO(content), origin))
     if graphs.name != name:
         raise InputError(f"{origin}: got the set {graphs.name}, expected {name}")
-    if name in KNOWN and (problem := _mismatch(graphs, KNOWN[name])):
+    if name in KNOWN and (problem := mismatch(graphs, KNOWN[name])):
         raise InputError(f"{origin}: {problem}, in {name}")
     return graphs
-
-
-def _with_knowledge(graphs: GraphSet) -> GraphSet:
-    """What the files of a known set do not say, or say misleadingly."""
-    graphs = _hide_truth(graphs)
-    known = KNOWN.get(graphs.name)
-    if known is None or not known.parts or _mismatch(graphs, known):
-        return graphs
-    return replace(graphs, part=np.repeat(np.arange(len(known.parts), dtype=np.int8), known.parts))
-
-
-def _mismatch(graphs: GraphSet, known: KnownSet) -> str:
-    """The first count that differs, in words; empty if none does."""
-    counts = KnownSet(len(graphs), graphs.num_nodes, graphs.num_edges, len(graphs.classes))
-    for what in ("graphs", "nodes", "edges", "classes"):
-        got, expected = getattr(counts, what), getattr(known, what)
-        if got != expected:
-            return f"got {got} {what}, expected {expected}"
-    return ""
-
-
-def _hide_truth(graphs: GraphSet) -> GraphSet:
-    """Move a node attribute that is the true saliency to where no model can see it."""
-    known = KNOWN.get(graphs.name)
-    if known is None or not known.attribute_is_truth or graphs.node_attributes is None:
-        return graphs
-    columns = graphs.node_attributes.shape[1]
-    if columns != 1:
-        raise InputError(f"{graphs.name}: got {columns} node attributes, expected only the true saliency")
-    return replace(graphs, true_saliency=graphs.node_attributes[:, 0], node_attributes=None)
-
-
-def _from_pyg(items: list[Any], name: str) -> GraphSet:
-    if not items:
-        raise InputError(f"{name}: got no graphs, expected at least one")
-    sizes = [_num_nodes(data, name, g) for g, data in enumerate(items)]
-    ends = [_edge_index(data, size, name, g) for g, (data, size) in enumerate(zip(items, sizes, strict=True))]
-    graph = np.repeat(np.arange(len(items)), sizes)
-    edge_graph = np.repeat(np.arange(len(items)), [pairs.shape[1] for pairs in ends])
-    first_node = np.cumsum(sizes) - sizes
-    source, target = np.concatenate(ends, axis=1) + first_node[edge_graph]
-
-    fields: dict[str, Any] = {}
-    if (y := _stack(items, ("y",), np.arange(len(items)), name, columns=1)) is not None:
-        fields["y"], fields["classes"] = y.categories()
-    for field, keys in PYG_KEYS.items():
-        owner = edge_graph if field in EDGE_ARRAYS else graph
-        table = _stack(items, keys, owner, name, columns=1 if field == "true_saliency" else None)
-        if table is None:
-            continue
-        if field.endswith("_labels"):
-            fields[field], fields[field.replace("labels", "label_names")] = table.categories()
-        else:
-            fields[field] = table.reals()[:, 0] if field == "true_saliency" else table.reals()
-    return _hide_truth(assemble(name, graph, source, target, **fields))
-
-
-def _num_nodes(data: Any, name: str, graph: int) -> int:
-    if getattr(data, "edge_index", None) is None:
-        got = f"a {type(data).__name__} without edge_index"
-        raise InputError(f"{name}: got {got}, expected PyTorch Geometric Data, in graph {graph}")
-    if not data.num_nodes:
-        raise InputError(f"{name}: got no nodes, expected at least one, in graph {graph}")
-    return int(data.num_nodes)
-
-
-def _edge_index(data: Any, size: int, name: str, graph: int) -> np.ndarray:
-    """int64 [2, E]: positions within the graph."""
-    pairs = _numbers(data.edge_index, name, "edge_index", graph)
-    if pairs.ndim != 2 or len(pairs) != 2:
-        raise InputError(f"{name}: got edge_index of shape {pairs.shape}, expected (2, E), in graph {graph}")
-    exists = (pairs >= 0) & (pairs < size) & (pairs == np.rint(pairs))
-    if not exists.all():
-        end, edge = map(int, np.argwhere(~exists)[0])
-        got = f"node {pairs[end, edge]:g} in edge_index[{end}, {edge}]"
-        raise InputError(f"{name}: got {got}, expected 0..{size - 1}, in graph {graph}")
-    return pairs.astype(np.int64)
-
-
-def _stack(
-    items: list[Any], keys: Sequence[str], owner: np.ndarray, name: str, columns: int | None = None
-) -> Table | None:
-    """What all graphs hold under the first of ``keys`` that occurs; ``owner`` is the graph of each row."""
-    key = next((k for k in keys if any(getattr(data, k, None) is not None for data in items)), None)
-    if key is None:
-        return None
-    counts = np.bincount(owner, minlength=len(items))
-    blocks = []
-    for graph, (data, count) in enumerate(zip(items, counts.tolist(), strict=True)):
-        if count == 0:
-            continue
-        block = np.atleast_1d(_numbers(getattr(data, key, None), name, key, graph))
-        block = block[:, None] if block.ndim == 1 else block
-        columns = block.shape[1] if columns is None else columns
-        if block.shape != (count, columns):
-            got, expected = f"{key} of shape {block.shape}", (count, columns)
-            raise InputError(f"{name}: got {got}, expected {expected}, in graph {graph}")
-        blocks.append(block)
-    if not blocks or columns == 0:
-        return None
-    first_row = np.cumsum(counts) - counts
-    place = Place(lambda row: f"{name}: {key}[{row - first_row[owner[row]]}]", owner)
-    return Table(np.concatenate(blocks), place)
-
-
-def _numbers(value: Any, name: str, key: str, graph: int) -> np.ndarray:
-    """float64, from a tensor on any device or from whatever NumPy takes."""
-    if value is None:
-        raise InputError(f"{name}: got no {key}, expected it in every graph or in none, in graph {graph}")
-    try:
-        value = value.detach().cpu().double() if hasattr(value, "detach") else value
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"{name}: got {key} that is not numbers ({error}), in graph {graph}") from error

@@ -1,17 +1,18 @@
 """The TU-Dortmund text format: one set of graphs in a few comma-separated files, in a folder or a zip.
 
-============================  =======================================================================
-``NAME_A.txt``                ``source, target`` of each directed edge, nodes counted from 1
-``NAME_graph_indicator.txt``  the graph of each node, counted from 1
-``NAME_graph_labels.txt``     the class of each graph; without this file, ``NAME_graph_attributes.txt``
-``NAME_node_labels.txt``      the category of each node; each combination of several columns is one
-``NAME_node_attributes.txt``  real numbers of each node
-``NAME_edge_labels.txt``      the category of each line of ``NAME_A.txt``
-``NAME_edge_attributes.txt``  real numbers of each line of ``NAME_A.txt``
-============================  =======================================================================
+=============================  =======================================================================
+``NAME_A.txt``                 ``source, target`` of each directed edge, nodes counted from 1
+``NAME_graph_indicator.txt``   the graph of each node, counted from 1
+``NAME_graph_labels.txt``      the class of each graph; without this file, ``NAME_graph_attributes.txt``
+``NAME_graph_attributes.txt``  real numbers of each graph
+``NAME_node_labels.txt``       the category of each node; each combination of several columns is one
+``NAME_node_attributes.txt``   real numbers of each node
+``NAME_edge_labels.txt``       the category of each line of ``NAME_A.txt``
+``NAME_edge_attributes.txt``   real numbers of each line of ``NAME_A.txt``
+=============================  =======================================================================
 
 The first two must be there. Nothing is unpacked to disk, and a complaint names the file, the line and the
-graph (counted from 0).
+graph (counted from 0). All files are looked at before the first complaint is raised.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, TypeVar
 
 import numpy as np
 
 from sargnn.data.graphs import EDGE_ARRAYS, NODE_ARRAYS, GraphSet, sort_edges
+from sargnn.data.problems import MOST, InputErrors, Problem, Problems
 from sargnn.errors import InputError
 
-__all__ = ["Place", "Table", "assemble", "read_folder", "read_zip"]
+__all__ = ["Place", "Table", "assemble", "is_tu_folder", "read_folder", "read_zip"]
 
 AnyPath = TypeVar("AnyPath", bound=PurePath)
 
@@ -36,6 +38,13 @@ KINDS = (
     "A", "graph_indicator", "graph_labels", "graph_attributes",
     "node_labels", "node_attributes", "edge_labels", "edge_attributes",
 )  # fmt: skip
+
+CATEGORIES = {
+    "graph": ("y", "classes"),
+    "node": ("node_labels", "node_label_names"),
+    "edge": ("edge_labels", "edge_label_names"),
+}
+"""The fields of a set that hold the categories of each, and their names."""
 
 UNPACKED_LIMIT = 4 << 30
 """Bytes that a zip may hold when unpacked; more is taken for a zip bomb."""
@@ -58,24 +67,24 @@ class TextFile:
 class Place:
     """Where a row of numbers stands, in the words of an error message.
 
-    >>> Place(lambda row: f"X_A.txt line {row + 1}", np.array([0, 1])).refuse(1, "'C'", "a number")
-    InputError("X_A.txt line 2: got 'C', expected a number, in graph 1")
+    >>> print(Place(lambda row: ("X_A.txt", row + 1), np.array([0, 1])).refuse(1, "'C'", "a number"))
+    X_A.txt line 2: got 'C', expected a number, in graph 1
     """
 
-    name: Callable[[int], str]
+    file_and_line: Callable[[int], tuple[str, int | None]]
     graph: np.ndarray | None = None
     """int64 [R]: the graph that each row is about, where that is known."""
 
-    def refuse(self, row: int, got: str, expected: str) -> InputError:
-        graph = "" if self.graph is None or row >= len(self.graph) else f", in graph {self.graph[row]}"
-        return InputError(f"{self.name(row)}: got {got}, expected {expected}{graph}")
+    def refuse(self, row: int, got: str, expected: str, field: str | None = None) -> Problem:
+        graph = None if self.graph is None or row >= len(self.graph) else int(self.graph[row])
+        return Problem(f"got {got}, expected {expected}", *self.file_and_line(row), graph, field)
 
 
 @dataclass(frozen=True)
 class Table:
     """Numbers as they were written; the methods give them a meaning or refuse, naming the place.
 
-    >>> Table(np.array([[7.0], [-1.0], [7.0]]), Place(str)).categories()
+    >>> Table(np.array([[7.0], [-1.0], [7.0]]), Place(lambda row: ("labels", row))).categories()
     (array([1, 0, 1]), ('-1', '7'))
     """
 
@@ -107,10 +116,17 @@ class Table:
         return index.reshape(-1), tuple(",".join(map(str, row)) for row in rows)
 
     def _require(self, good: np.ndarray, expected: str) -> None:
-        if not good.all():
-            row, column = map(int, np.argwhere(~good)[0])
-            value = float(self.values[row, column])
-            raise self.place.refuse(row, f"{value} in column {column + 1}", expected)
+        bad = np.argwhere(~good)
+        if not len(bad):
+            return
+        cells = [(row, f"column {column + 1}", float(self.values[row, column])) for row, column in bad[:MOST].tolist()]
+        found = [self.place.refuse(row, f"{value} in {field}", expected, field) for row, field, value in cells]
+        raise InputErrors(found, len(bad))
+
+
+def is_tu_folder(folder: Path) -> bool:
+    """Whether ``folder`` holds a file ``NAME_A.txt``."""
+    return any(path.name.endswith("_A.txt") and not path.name.startswith(".") for path in folder.iterdir())
 
 
 def read_folder(folder: Path) -> GraphSet:
@@ -178,18 +194,29 @@ def _files_of_the_set(paths: Iterable[AnyPath], place: str) -> tuple[str, dict[s
 def _read(name: str, files: Mapping[str, TextFile], place: str) -> GraphSet:
     if "graph_indicator" not in files:
         raise InputError(f"{place}: got no {name}_graph_indicator.txt, expected it beside {name}_A.txt")
+    problems = Problems()
+    fields: dict[str, Any] = {}
+    notes: list[str] = []
     graph = _graph_of_each_node(files["graph_indicator"])
-    source, target = _edges(files["A"], graph)
-    fields: dict[str, Any] = _classes(files, graphs=int(graph.max()) + 1)
-    notes = []
-    for each, its_graph in (("node", graph), ("edge", graph[source])):
-        if file := files.get(f"{each}_labels"):
-            table = _table(file, each, its_graph)
-            fields[f"{each}_labels"], fields[f"{each}_label_names"] = table.categories()
-            if (columns := table.values.shape[1]) > 1:
-                notes.append(f"took each combination of {columns} {each} labels as one category")
-        if file := files.get(f"{each}_attributes"):
-            fields[f"{each}_attributes"] = _table(file, each, its_graph).reals()
+    owners = {"node": graph, "graph": np.arange(int(graph.max()) + 1)}
+    with problems.caught():
+        source, target = _edges(files["A"], graph)
+        owners["edge"] = graph[source]
+    for each, owner in owners.items():
+        labels, attributes = files.get(f"{each}_labels"), files.get(f"{each}_attributes")
+        if each == "graph" and labels is None:
+            labels, attributes = attributes, None
+        if labels:
+            with problems.caught():
+                table = _table(labels, each, owner, columns=1 if each == "graph" else None)
+                index, names = CATEGORIES[each]
+                fields[index], fields[names] = table.categories()
+                if (columns := table.values.shape[1]) > 1:
+                    notes.append(f"took each combination of {columns} {each} labels as one category")
+        if attributes:
+            with problems.caught():
+                fields[f"{each}_attributes"] = _table(attributes, each, owner).reals()
+    problems.stop()
     return assemble(name, graph, source, target, notes=notes, **fields)
 
 
@@ -199,9 +226,9 @@ def _graph_of_each_node(file: TextFile) -> np.ndarray:
     if len(table.values) == 0:
         raise InputError(f"{file.where}: got no nodes, expected at least one graph")
     number = table.integers()[:, 0]
-    if (number < 1).any():
-        row = int(np.argmax(number < 1))
-        raise table.place.refuse(row, f"graph number {number[row]}", "1 or more")
+    if len(bad := np.flatnonzero(number < 1)):
+        refuse = table.place.refuse
+        raise InputErrors([refuse(r, f"graph number {number[r]}", "1 or more") for r in bad[:MOST].tolist()], len(bad))
     present = np.unique(number)
     if present[-1] != len(present):
         missing = int(np.argmax(present != np.arange(1, len(present) + 1)))
@@ -214,33 +241,27 @@ def _edges(file: TextFile, graph: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     table = _table(file, columns=2)
     ends = table.integers() - 1
     exists = (ends >= 0) & (ends < len(graph))
-    if not exists.all():
-        row, column = map(int, np.argwhere(~exists)[0])
+    found = []
+    for row, column in np.argwhere(~exists)[:MOST].tolist():
+        if column and not exists[row, 0]:
+            continue  # the line has its problem already
+        whose = int(graph[ends[row, 1 - column]]) if exists[row, 1 - column] else None
         field = ("source", "target")[column]
-        whose = f", in graph {graph[ends[row, 1 - column]]}" if exists[row, 1 - column] else ""
-        raise table.place.refuse(row, f"{field} node {ends[row, column] + 1}", f"1..{len(graph)}{whose}")
-    source, target = ends.T
-    across = graph[source] != graph[target]
-    if across.any():
-        row = int(np.argmax(across))
-        a, b = ends[row]
+        problem = table.place.refuse(row, f"{field} node {ends[row, column] + 1}", f"1..{len(graph)}", field)
+        found.append(replace(problem, graph=whose))
+    source, target = np.where(exists.all(axis=1), ends.T, 0)
+    across = np.flatnonzero(graph[source] != graph[target])
+    for row, a, b in zip(across[:MOST].tolist(), source[across], target[across], strict=False):
         got = f"an edge from node {a + 1} in graph {graph[a]} to node {b + 1} in graph {graph[b]}"
-        raise table.place.refuse(row, got, "both in one graph")
+        found.append(table.place.refuse(row, got, "both in one graph"))
+    if found:
+        raise InputErrors(found, int((~exists.all(axis=1)).sum()) + len(across))
     return source, target
-
-
-def _classes(files: Mapping[str, TextFile], graphs: int) -> dict[str, Any]:
-    """Class index and class names, or nothing for a set without labels."""
-    file = files.get("graph_labels") or files.get("graph_attributes")
-    if file is None:
-        return {}
-    y, classes = _table(file, "graph", np.arange(graphs), columns=1).categories()
-    return {"y": y, "classes": classes}
 
 
 def _table(file: TextFile, each: str = "", graph: np.ndarray | None = None, *, columns: int | None = None) -> Table:
     """The numbers of a file, one line for ``each`` node, edge or graph where their ``graph`` is given."""
-    place = Place(lambda row: f"{file.where} line {row + 1}", graph)
+    place = Place(lambda row: (file.where, row + 1), graph)
     text = file.text.rstrip()
     values = _parse_fast(text, columns)
     if values is None:
@@ -269,19 +290,24 @@ def _parse_fast(text: bytes, columns: int | None) -> np.ndarray | None:
 
 
 def _parse_slowly(text: bytes, columns: int | None, place: Place) -> np.ndarray:
-    """The same line by line, to find the one that is wrong."""
+    """The same line by line, to find those that are wrong."""
     rows: list[list[float]] = []
+    found: list[Problem] = []
     for row, line in enumerate(text.decode("latin1").split("\n")):
         cells = [cell.strip() for cell in line.split(",")]
         columns = columns or len(cells)
         if len(cells) != columns:
-            raise place.refuse(row, f"{len(cells)} column(s)", f"{columns}")
+            found.append(place.refuse(row, f"{len(cells)} column(s)", f"{columns}"))
+            continue
         rows.append([])
         for column, cell in enumerate(cells):
             try:
                 rows[-1].append(float(cell))
             except ValueError:
-                raise place.refuse(row, f"{cell[:40]!r} in column {column + 1}", "a number") from None
+                field = f"column {column + 1}"
+                found.append(place.refuse(row, f"{cell[:40]!r} in {field}", "a number", field))
+    if found:
+        raise InputErrors(found[:MOST], len(found))
     return np.array(rows)
 
 

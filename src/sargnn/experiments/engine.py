@@ -500,7 +500,7 @@ class RayCluster(Engine):
         try:
             return self._ray.get(next(stream))
         except self._ray.exceptions.RayTaskError as error:
-            return Ended("error", _first_line(str(error.cause)), str(error))
+            return Ended("error", _first_line(f"{type(error.cause).__name__}: {error.cause}"), str(error))
         except (self._ray.exceptions.RayError, StopIteration) as error:
             return Ended("lost", f"its worker was lost ({type(error).__name__})")
 

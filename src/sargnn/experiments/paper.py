@@ -113,7 +113,7 @@ class Preset:
 
 PRESETS = {
     "smoke": Preset(folds=2, repeats=1, epochs=3, patience=0, rates=(5e-3,), shapes=1, seeds=1),
-    "quick": Preset(folds=10, repeats=3, epochs=150, patience=40, rates=(1e-3, 5e-3), shapes=2, seeds=3),
+    "quick": Preset(folds=10, repeats=3, epochs=100, patience=25, rates=(1e-3, 5e-3), shapes=2, seeds=3),
     "paper": Preset(folds=10, repeats=3, epochs=1000, patience=200, rates=(1e-3, 5e-3), shapes=8, seeds=5),
 }
 

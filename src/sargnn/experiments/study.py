@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -75,7 +76,8 @@ def only(study: Study, data: str | None) -> Study:
 def _run(
     jobs: list[dict[str, Any]], what: str, store: Store, progress: Callable[..., None], engine: dict[str, Any]
 ) -> None:
-    run_bundles(bundles(jobs), WORK, store, on_progress=lambda *state: progress(what, *state), **engine)
+    at_once = 8 if os.environ.get("SARGNN_DEVICE", "cpu").startswith("cuda") else 1
+    run_bundles(bundles(jobs, at_once), WORK, store, on_progress=lambda *state: progress(what, *state), **engine)
 
 
 def _rows(store: Store, jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -74,7 +74,7 @@ class Backbone(MessagePassing):
 
     def saliency_sum(self, z: Tensor, saliency: Tensor, fusion: Fusion, batch: Batch) -> Tensor:
         """sum_j w_ij z_j with fused weights w: by the separable softmax where it holds, else edge by edge."""
-        kernel = self.kernel(batch, fusion) if fusion.separable and not self.explain else None
+        kernel = self.kernel(batch, fusion) if fusion.separable and not self.watched else None
         if kernel is None:
             weights = fusion.weights(self.local_weights(z, batch), saliency, batch)
             return self.neighbourhood_sum(weights, z, batch)
@@ -84,19 +84,27 @@ class Backbone(MessagePassing):
         if kernel.gains is not None:
             between, loop = kernel.gains
             above, below = between * above + loop * carried, between * below + loop * t
-        return above / below.unsqueeze(-1)
+        return above * below.reciprocal().unsqueeze(
+            -1
+        )  # the gradient of a product takes fewer passes than a quotient's
 
     def neighbourhood_sum(self, weights: Tensor, z: Tensor, batch: Batch) -> Tensor:
-        """sum_j w_ij z_j; through message passing while an explainer holds a mask over the edges."""
-        if not self.explain:
+        """sum_j w_ij z_j; through message passing while an explainer looks on."""
+        if not self.watched:
             return batch.aggregate(weights, z)
         assert isinstance(batch, PackedBatch), "explainers call the model with edge_index"
         if z.dim() == 2:
-            return self.propagate(batch.edge_index, x=z, weight=weights)
-        return torch.stack([self.propagate(batch.edge_index, x=a, weight=w) for a, w in zip(z, weights, strict=True)])
+            return self.propagate(batch.edge_index, x=z, alpha=weights)
+        return torch.stack([self.propagate(batch.edge_index, x=a, alpha=w) for a, w in zip(z, weights, strict=True)])
 
-    def message(self, x_j: Tensor, weight: Tensor) -> Tensor:
-        return weight.unsqueeze(-1) * x_j
+    @property
+    def watched(self) -> bool:
+        """Whether an explainer holds a mask over the edges or a hook on the messages."""
+        return bool(self.explain or self._message_forward_hooks)
+
+    def message(self, x_j: Tensor, alpha: Tensor) -> Tensor:
+        """w_ij z_j; the weights bear the name by which ``AttentionExplainer`` finds them."""
+        return alpha.unsqueeze(-1) * x_j
 
     def explain_message(self, inputs: Tensor, dim_size: int | None) -> Tensor:
         """Messages times the explainer's mask: its entries for edges between nodes, then 1 for each self-loop, as in
@@ -148,7 +156,7 @@ class SAGELayer(Backbone):
         return Kernel(batch.ones)
 
     def transform(self, summed: Tensor, batch: Batch) -> Tensor:
-        return F.relu(self.theta(summed / batch.degrees.unsqueeze(-1)))
+        return F.relu(self.theta(summed * batch.degrees.reciprocal().unsqueeze(-1)))
 
 
 class GINLayer(Backbone):

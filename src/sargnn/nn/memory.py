@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from math import sqrt
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from sargnn.data.batch import Batch
 
-__all__ = ["GraphNeuralMemory", "InitialMemory", "perceptron"]
+__all__ = ["GraphNeuralMemory", "InitialMemory", "absorbed", "perceptron"]
 
 
 class GraphNeuralMemory(nn.Module):
@@ -60,11 +58,18 @@ class GraphNeuralMemory(nn.Module):
         self, h: Float[Tensor, "*nodes d_H"], memory: Float[Tensor, "B d_M"], batch: Batch
     ) -> Float[Tensor, "B d"]:
         """M' = softmax(q_m Kᵀ / √d) V, head by head (eq. memory)."""
+        if self.heads > 1:
+            return self._attend_by_heads(h, memory, batch)
+        probe = absorbed(memory, self.query, self.key)  # q_m Kᵀ = probe Hᵀ
+        weights = batch.softmax_nodes(batch.compare(probe, h) * self.query.out_features**-0.5)
+        return self.value(batch.pool(weights, h))  # (a H) W^V
+
+    def _attend_by_heads(self, h: Tensor, memory: Tensor, batch: Batch) -> Tensor:
         per_head = self.query.out_features // self.heads
         key = self.key.weight.view(self.heads, per_head, -1)
         value = self.value.weight.view(self.heads, per_head, -1)
         q = self.query(memory).view(-1, self.heads, per_head).transpose(0, 1)
-        scores = batch.compare(q @ key, h) / sqrt(per_head)  # q_m Kᵀ  [heads, *nodes]
+        scores = batch.compare(q @ key, h) * per_head**-0.5  # q_m Kᵀ  [heads, *nodes]
         read = batch.pool(batch.softmax_nodes(scores), h)  # a H  [heads, B, d_H]
         return (read @ value.mT).transpose(0, 1).flatten(1)  # (a H) W^V  [B, d]
 
@@ -78,6 +83,12 @@ class InitialMemory(nn.Module):
 
     def forward(self, batch: Batch) -> Float[Tensor, "B d_M"]:
         return self.vector.expand(batch.num_graphs, -1)
+
+
+def absorbed(memory: Float[Tensor, "B d_M"], query: nn.Linear, key: nn.Linear) -> Float[Tensor, "B d_H"]:
+    """M W^q W^Kᵀ: what to compare node features with, instead of queries with keys. The order of the two products is
+    the cheaper one: W^q W^Kᵀ first where there are more graphs than features."""
+    return torch.linalg.multi_dot([memory, query.weight.mT, key.weight])
 
 
 def perceptron(width: int, hidden: int, out: int, dropout: float = 0.0) -> nn.Sequential:

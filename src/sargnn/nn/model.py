@@ -119,6 +119,9 @@ class SARGNN(nn.Module):
     torch.Size([2, 3])
     """
 
+    takes_pairs = True
+    """Knows a batch by its primitives alone, so that :class:`~sargnn.data.batch.PairedBatch` is one more layout."""
+
     def __init__(self, config: ModelConfig, inputs: int, classes: int) -> None:
         super().__init__()
         self.config = config

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import Literal
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from sargnn.data.batch import Batch
+from sargnn.nn.memory import absorbed
 
 __all__ = ["NodeSaliency", "Projections", "UniformSaliency"]
 
@@ -52,8 +52,8 @@ class NodeSaliency(nn.Module):
         if self.projections == "redrawn":
             self.query.reset_parameters()
             self.key.reset_parameters()
-        probe = self.query(memory) @ self.key.weight  # q_s K_sᵀ = (q_s W^K_sᵀ) Hᵀ: K_s is never formed
-        return batch.softmax_nodes(batch.compare(probe, h) / sqrt(self.query.out_features))
+        probe = absorbed(memory, self.query, self.key)  # q_s K_sᵀ = probe Hᵀ: K_s is never formed
+        return batch.softmax_nodes(batch.compare(probe, h) * self.query.out_features**-0.5)
 
 
 class UniformSaliency(nn.Module):

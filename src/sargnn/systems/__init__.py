@@ -4,38 +4,74 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 from torch import nn
 
 from sargnn.errors import InputError
-from sargnn.nn.model import SARGNN, VARIANTS, ModelConfig
+from sargnn.nn.model import VARIANTS
 
 __all__ = ["SYSTEMS", "System", "find_system"]
 
 
 @dataclass(frozen=True)
 class System:
-    """A named model: its class, the class of its config, and the config values that make it what its name says."""
+    """A named model: where its class is, and the config values that make it what its name says.
 
-    model: type[nn.Module]
-    config: type[Any]
+    The module is imported when the class is first asked for: only the system that is used costs time.
+    """
+
+    place: str
+    """``module:Class``; the class of its config is called ``ClassConfig``, or stands after a comma."""
     values: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
+    """Values of the data config that belong to the system: the node inputs without which it would be another one."""
+
+    @cached_property
+    def model(self) -> type[nn.Module]:
+        """The class of the model."""
+        return self._named(0)
+
+    @cached_property
+    def config(self) -> type[Any]:
+        """The class of its config."""
+        return self._named(1)
 
     def build(self, config: Any, inputs: int, classes: int) -> nn.Module:
         """The model of ``config`` for node inputs of width ``inputs`` and that many classes."""
         return self.model(config, inputs=inputs, classes=classes)
 
+    def _named(self, which: int) -> Any:
+        module, _, names = self.place.partition(":")
+        model, _, config = names.partition(",")
+        return getattr(import_module(module), (model, config or f"{model}Config")[which])
 
+
+_SAR = "sargnn.nn.model:SARGNN,ModelConfig"
 _AS_PUBLISHED = {
     "backbone": "gcn", "normalize": "as-published", "memory_block": "as-published", "saliency": "redrawn",
     "hidden": 128, "attention": 256, "memory_heads": 8, "norm": "batch", "input_norm": True, "bias": True,
 }  # fmt: skip
 
 SYSTEMS: dict[str, System] = {
-    **{f"sar-{b}": System(SARGNN, ModelConfig, {"backbone": b}) for b in ("gcn", "gin", "sage", "gat")},
-    **{b: System(SARGNN, ModelConfig, {"backbone": b, **VARIANTS["base"]}) for b in ("gcn", "gin", "sage", "gat")},
-    "as-published": System(SARGNN, ModelConfig, _AS_PUBLISHED),
+    **{f"sar-{b}": System(_SAR, {"backbone": b}) for b in ("gcn", "gin", "sage", "gat")},
+    **{b: System(_SAR, {"backbone": b, **VARIANTS["base"]}) for b in ("gcn", "gin", "sage", "gat")},
+    "as-published": System(_SAR, _AS_PUBLISHED),
+    "chebygin": System("sargnn.systems.chebygin:ChebyGIN"),
+    "sagpool": System("sargnn.systems.sagpool:SAGPool"),
+    "deepsets": System("sargnn.systems.deepsets:DeepSets"),
+    "graph-unet": System("sargnn.systems.graph_unet:GraphUNet"),
+    "dgcnn": System("sargnn.systems.dgcnn:DGCNN"),
+    "ecc": System("sargnn.systems.ecc:ECC"),
+    "gsn": System("sargnn.systems.gsn:GSN", data={"encodings": ("auto", "substructures")}),
+    "graphormer": System("sargnn.systems.graphormer:Graphormer"),
+    "ugformer": System("sargnn.systems.ugformer:UGformer"),
+    "adsf": System("sargnn.systems.adsf:ADSF"),
+    "dss-gnn": System("sargnn.systems.dss_gnn:DSSGNN"),
+    "slim": System("sargnn.systems.slim:SLIM"),
+    "dgm": System("sargnn.systems.dgm:DGM"),
 }
 
 

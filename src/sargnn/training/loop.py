@@ -8,9 +8,10 @@ stopped.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from math import inf, isfinite
 from typing import Literal
 
@@ -19,6 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sargnn.allocator import keep_freed_memory
 from sargnn.data.batch import Batch, TensorSet
 from sargnn.data.splits import Fold
 from sargnn.errors import Diverged, InputError
@@ -54,12 +56,16 @@ class TrainingConfig:
     """Length of a turn of the alternating policy."""
     class_weights: Literal["none", "balanced"] = "none"
     """balanced: a class counts in inverse proportion to its training graphs."""
+    sampling: Literal["shuffled", "balanced"] = "shuffled"
+    """shuffled: every training graph once an epoch; balanced: as many draws, equally many of every class."""
     saliency_weight: float = 0.0
     """Weight of the KL divergence from the true saliency to the model's (supervised saliency)."""
     saliency_layers: tuple[int, ...] = ()
     """Layers whose saliency is supervised, counted from 0; empty: all."""
     layout: Literal["auto", "packed", "padded"] = "auto"
     """How batches are laid out; auto: by the sizes of the graphs."""
+    compile: bool = False
+    """Compile the training step with `torch.compile`: pays where an epoch has many steps."""
     seed: int = 0
     """Of the weights, the order of graphs and dropout."""
 
@@ -104,6 +110,7 @@ def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfi
     [1, 2, 3]
     """
     check_supervision(state.model, data, config)
+    keep_freed_memory()
     weights = class_weights(data, fold, config)
     blocks = _blocks(state.model, config)
     try:
@@ -144,9 +151,29 @@ def snapshot(model: nn.Module) -> dict[str, Tensor]:
     return {name: value.detach().clone() for name, value in model.state_dict().items()}
 
 
-def epoch_order(train: np.ndarray, seed: int, epoch: int) -> np.ndarray:
-    """The training graphs in the order of that epoch: a function of the seed and the epoch alone."""
-    return np.random.default_rng([seed, epoch]).permutation(train)
+def epoch_order(train: np.ndarray, seed: int, epoch: int, y: np.ndarray | None = None) -> np.ndarray:
+    """The training graphs in the order of that epoch: a function of the seed and the epoch alone.
+
+    With their classes ``y [train graphs]`` the draws are balanced: each class gets the same number of them, up to one,
+    and shares them out evenly among its graphs.
+
+    >>> sorted(epoch_order(np.array([7, 8, 9, 5]), seed=0, epoch=1, y=np.array([0, 0, 0, 1])).tolist())[:2]
+    [5, 5]
+    """
+    rng = np.random.default_rng([seed, epoch])
+    if y is None:
+        return rng.permutation(train)
+    classes = rng.permutation(np.unique(y))
+    draws = len(train) // len(classes) + (np.arange(len(classes)) < len(train) % len(classes))
+    return rng.permutation(
+        np.concatenate([_draw(train[y == c], n, rng) for c, n in zip(classes, draws.tolist(), strict=True)])
+    )
+
+
+def _draw(graphs: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """``count`` of the graphs: all of them as often as it goes, and some once more."""
+    rounds = -(-count // len(graphs))
+    return np.concatenate([rng.permutation(graphs) for _ in range(rounds)] or [graphs[:0]])[:count]
 
 
 def _epoch(
@@ -181,13 +208,18 @@ def _train_epoch(
     model.train()
     for group in optimizer.param_groups:
         group["lr"] = rate
-    order = epoch_order(train, config.seed, epoch)
+    assert data.y is not None
+    order = epoch_order(
+        train, config.seed, epoch, data.y.cpu().numpy()[train] if config.sampling == "balanced" else None
+    )
+    make_batch = data.unordered_batch if getattr(model, "takes_pairs", False) else data.batch
+    compute_loss = _compiled(loss_of) if config.compile else loss_of
     total = 0.0
     with _seeded(_mix(config.seed, epoch), data.device):
         for number, start in enumerate(range(0, len(order), config.batch_size), 1):
-            batch = data.batch(order[start : start + config.batch_size])
+            batch = make_batch(order[start : start + config.batch_size])
             optimizer.zero_grad(set_to_none=True)
-            loss = loss_of(model, batch, config, weights)
+            loss = compute_loss(model, batch, config, weights)
             value = loss.item()
             if not isfinite(value):
                 raise _diverged(f"loss is {value} in epoch {epoch}, batch {number}", state)
@@ -205,6 +237,12 @@ def loss_of(model: nn.Module, batch: Batch, config: TrainingConfig, weights: Ten
     if config.saliency_weight:
         loss = loss + config.saliency_weight * saliency_divergence(batch, encoding.saliency, config.saliency_layers)
     return loss
+
+
+@cache
+def _compiled(loss: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The loss as compiled code, once for batches of all sizes."""
+    return torch.compile(loss, dynamic=True)
 
 
 def saliency_divergence(batch: Batch, saliency: tuple[Tensor, ...], layers: tuple[int, ...]) -> Tensor:

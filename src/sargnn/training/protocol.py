@@ -5,8 +5,8 @@ its validation graphs. The best one is trained again, several times, with early 
 and tested at its best validation epoch. A fold's score is the mean of the repeats; the result is mean and standard
 deviation over folds. No choice ever sees a test label: selection jobs do not even compute test scores.
 
-Work is cut into *jobs*, plain dictionaries that say all there is to compute, so that any engine can run them and a store
-can tell which are done.
+Work is cut into *jobs*, plain dictionaries that say all there is to compute, so that any engine can run them and a
+store can tell which are done.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Cell:
         own = replace(settings, training=replace(settings.training, seed=repeat))
         job = {
             "stage": stage, "data": self.data, "fingerprint": self.fingerprint, "splits": self.splits, "fold": fold,
-            "repeat": repeat, "system": self.system, "settings": own.to_json(),
+            "repeat": repeat, "system": self.system, "settings": own.changes(),
         }  # fmt: skip
         return {**job, "curves": True} if self.curves and stage == "assess" else job
 
@@ -135,12 +135,22 @@ def collect(cell: Cell, selected: Sequence[Settings], rows: Sequence[Row]) -> Ce
     return CellResult(cell, np.array(scores, dtype=float).ravel(), tuple(selected), tuple(rows))
 
 
-def bundles(jobs: Iterable[Job]) -> list[tuple[Job, ...]]:
-    """Jobs grouped into what is trained together: one system on one data set."""
-    groups: dict[tuple[Any, ...], list[Job]] = defaultdict(list)
+def bundles(jobs: Iterable[Job], at_once: int = 1) -> list[tuple[Job, ...]]:
+    """Jobs grouped into what is computed by one call: ``at_once`` systems or variants on one data set.
+
+    Rows are stored when a bundle is done, so small bundles lose less when a run is killed; on a GPU large ones fill it.
+    """
+    groups: dict[tuple[Any, ...], dict[str, list[Job]]] = defaultdict(lambda: defaultdict(list))
     for job in jobs:
-        groups[job["data"], job["splits"], job["system"]].append(job)
-    return [tuple(group) for group in groups.values()]
+        model = job["settings"].get("model", {})
+        variant = json.dumps([job["system"], *(model.get(key) for key in ("saliency", "readout", "normalize", "norm"))])
+        groups[job["data"], job["splits"]][variant].append(job)
+    made = []
+    for variants in groups.values():
+        lists = list(variants.values())
+        for start in range(0, len(lists), at_once):
+            made.append(tuple(job for own in lists[start : start + at_once] for job in own))
+    return made
 
 
 def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
@@ -170,14 +180,15 @@ def _ensembles(
     for job in jobs:
         settings = Settings.from_json(job["settings"])
         fold = folds[job["fold"]]
-        key = (job["fold"], json.dumps(job["settings"]["data"]))
+        inputs = json.dumps(job["settings"].get("data"))
+        key = (job["fold"], inputs)
         if key not in widths:
             widths[key] = Encoder.fit(settings.data, graphs.subset(fold.train)).width
         if not _vectorises(graphs, settings, fold, device):
             alone.append(job)
             continue
-        shared = {k: v for k, v in job["settings"]["training"].items() if k not in OWN}
-        architecture = json.dumps([job["settings"]["model"], job["settings"]["data"], shared, widths[key]])
+        shared = {k: v for k, v in job["settings"].get("training", {}).items() if k not in OWN}
+        architecture = json.dumps([job["system"], job["settings"].get("model"), inputs, shared, widths[key]])
         groups[architecture].append((job, settings))
     made = []
     for group in groups.values():

@@ -56,6 +56,18 @@ class Settings:
             "training": asdict(self.training),
         }
 
+    def changes(self) -> dict[str, Any]:
+        """What differs from the system's defaults, in the form of :meth:`to_json`, which :meth:`from_json` reads too.
+
+        It names a job, so that a field added to a config later does not rename what was computed before.
+        """
+        own, usual = self.to_json(), Settings.of(self.name).to_json()
+        changed: dict[str, Any] = {"name": self.name}
+        for section in ("model", "data", "training"):
+            different = {key: value for key, value in own[section].items() if value != usual[section][key]}
+            changed |= {section: different} if different else {}
+        return changed
+
     @classmethod
     def from_json(cls, content: Any) -> Settings:
         """From :meth:`to_json`, every field checked as if typed on the command line."""

@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from sargnn.data.batch import TensorSet
+from sargnn.data.batch import TensorSet, tensor_set
 from sargnn.data.encodings import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
+from sargnn.explain.maps import node_saliency
 from sargnn.systems import find_system
 from sargnn.training.loop import predict_logits
 from sargnn.training.settings import Settings
@@ -63,7 +64,7 @@ class TrainedModel:
     def tensors(self, graphs: GraphSet, device: torch.device | str = "cpu") -> TensorSet:
         """The graphs with their inputs encoded, on the device, in the layout of the settings."""
         layout = "packed" if getattr(self.model, "packed_only", False) else self.settings.training.layout
-        return TensorSet(graphs, self.encoder.encode(graphs), device=device, layout=layout)
+        return tensor_set(graphs, self.encoder, device=device, layout=layout)
 
     def predict(self, graphs: GraphSet) -> Prediction:
         """Class probabilities and node saliency of every graph, on the model's own device."""
@@ -72,6 +73,15 @@ class TrainedModel:
         layers = [s.double().cpu().numpy() for s in saliency]
         stacked = np.stack(layers) if layers else np.empty((0, graphs.num_nodes))
         return Prediction(self.classes, logits.double().softmax(1).cpu().numpy(), stacked, graphs.node_graph)
+
+    def saliency(self, graphs: GraphSet, rule: str = "mean") -> np.ndarray:
+        """float64 [N]: how salient every node of every graph is, all layers in one map by the ``rule`` (see
+        :mod:`sargnn.explain.maps`).
+
+        >>> sargnn.load_model("run").saliency(graphs, rule="rollout")  # doctest: +SKIP
+        """
+        device = next(self.model.parameters()).device
+        return node_saliency(self.model, self.tensors(graphs, device), rule=rule).double().cpu().numpy()
 
     def true_classes(self, graphs: GraphSet) -> np.ndarray:
         """int64 [G]: the graphs' classes as this model counts them, matched by name."""

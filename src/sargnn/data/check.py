@@ -1,0 +1,151 @@
+"""Look at graphs before training on them: what they are like, and everything that is wrong with them, at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sargnn.data.duplicates import duplicates
+from sargnn.data.graphs import GraphSet
+from sargnn.data.plain import undirected
+from sargnn.data.problems import InputErrors, Problem, Problems
+from sargnn.data.sources import Labels, Source, read, require_two_classes
+from sargnn.errors import InputError
+
+__all__ = ["CheckReport", "check", "summary"]
+
+SHOWN_GROUPS = 20
+"""Groups of equal graphs in different classes that are listed."""
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What :func:`check` found."""
+
+    graphs: GraphSet | None
+    """The set, if it can be read."""
+    problems: list[Problem]
+    """What is wrong; the graphs that were left out are here too."""
+    count: int
+    """How many problems there are, if more than are listed."""
+
+
+def check(source: Source, *, labels: Labels | None = None, smiles: str | None = None) -> CheckReport:
+    """Read ``source`` as :func:`sargnn.load` does, but list all problems instead of raising the first.
+
+    >>> from sargnn.data.graphs import pack
+    >>> report = check(pack([(1, []), (2, [])], name="dots", y=[0, 0], classes=["a"]))
+    >>> [str(problem) for problem in report.problems]
+    ["dots: got class 'a' only, expected two or more classes"]
+    """
+    problems = Problems()
+    try:
+        graphs = read(source, problems, labels=labels, smiles=smiles)
+    except InputErrors as error:
+        others = [problem for problem in problems.left_out if problem not in error.problems]
+        return CheckReport(None, [*error.problems, *others], error.count + len(others))
+    except InputError as error:
+        found = [Problem(str(error)), *problems.left_out]
+        return CheckReport(None, found, len(found))
+    inside = Problems()
+    _check_content(graphs, inside)
+    if inside.found:
+        return CheckReport(None, inside.found, inside.count)
+    with inside.caught():
+        require_two_classes(graphs)
+    found = [*problems.left_out, *inside.found]
+    return CheckReport(graphs, found, len(found))
+
+
+def _check_content(graphs: GraphSet, problems: Problems) -> None:
+    """What the folder of a saved set may hold after damage; what was read from another form is fine already."""
+    where = {"file": graphs.name}
+    for name, total in (("node_ptr", graphs.num_nodes), ("edge_ptr", graphs.num_edges)):
+        pointers = getattr(graphs, name)
+        if pointers[0] != 0 or (np.diff(pointers) < 0).any():
+            problems.add(f"{name} that goes back", f"numbers rising from 0 to {total}", field=name, **where)
+            return
+    outside = ((graphs.edges < 0) | (graphs.edges >= graphs.sizes[graphs.edge_graph])).any(axis=0)
+    for edge in np.flatnonzero(outside)[:20].tolist():
+        ends, graph = graphs.edges[:, edge].tolist(), int(graphs.edge_graph[edge])
+        problems.add(f"an edge {ends}", f"nodes 0..{graphs.sizes[graph] - 1}", graph=graph, field="edges", **where)
+    for field, names, owner in (
+        ("y", graphs.classes, np.arange(len(graphs))),
+        ("node_labels", graphs.node_label_names, graphs.node_graph),
+        ("edge_labels", graphs.edge_label_names, graphs.edge_graph),
+    ):
+        codes = getattr(graphs, field)
+        if codes is not None and names:
+            for row in np.flatnonzero((codes < 0) | (codes >= len(names)))[:20].tolist():
+                expected = f"0..{len(names) - 1}"
+                problems.add(f"{codes[row]} in {field}", expected, graph=int(owner[row]), field=field, **where)
+    for field, owner in (
+        ("graph_attributes", np.arange(len(graphs))),
+        ("node_attributes", graphs.node_graph),
+        ("edge_attributes", graphs.edge_graph),
+    ):
+        values = getattr(graphs, field)
+        if values is not None:
+            for row in np.flatnonzero(~np.isfinite(values).all(axis=1))[:20].tolist():
+                graph = int(owner[row])
+                problems.add(f"{values[row].tolist()} in {field}", "finite numbers", graph=graph, field=field, **where)
+
+
+def summary(graphs: GraphSet) -> dict[str, Any]:
+    """What the set is like, in plain values.
+
+    >>> from sargnn.data.graphs import pack
+    >>> found = summary(pack([(1, []), (1, [])], y=[0, 1], classes=["a", "b"]))
+    >>> found["graphs"], found["classes"], found["duplicates_across_classes"]
+    (2, {'a': 1, 'b': 1}, {'groups': 1, 'graphs': 2, 'positions': [[0, 1]]})
+    """
+    groups = duplicates(graphs)
+    y = graphs.y
+    across = [] if y is None else [group for group in groups if len(np.unique(y[group])) > 1]
+    source, target = graphs.edges
+    counts = [] if y is None else np.bincount(y, minlength=len(graphs.classes)).tolist()
+    return {
+        "name": graphs.name,
+        "graphs": len(graphs),
+        "nodes": graphs.num_nodes,
+        "edges": graphs.num_edges,
+        "classes": dict(zip(graphs.classes, counts, strict=True)) if counts else {},
+        "nodes_per_graph": _spread(graphs.sizes),
+        "edges_per_graph": _spread(np.diff(graphs.edge_ptr)),
+        "degree": _spread(graphs.degrees),
+        "node_labels": list(graphs.node_label_names[:100]),
+        "node_attributes": _columns(graphs.node_attributes, graphs.node_attribute_names),
+        "edge_labels": list(graphs.edge_label_names[:100]),
+        "edge_attributes": _columns(graphs.edge_attributes, graphs.edge_attribute_names),
+        "graph_attributes": _columns(graphs.graph_attributes, graphs.graph_attribute_names),
+        "directed_graphs": int((~undirected(graphs)).sum()),
+        "one_node_graphs": int((graphs.sizes == 1).sum()),
+        "graphs_without_edges": int((np.diff(graphs.edge_ptr) == 0).sum()),
+        "isolated_nodes": int((graphs.degrees == 0).sum()),
+        "self_loops": int((source == target).sum()),
+        "duplicates": {"groups": len(groups), "graphs": sum(map(len, groups))},
+        "duplicates_across_classes": {
+            "groups": len(across),
+            "graphs": sum(map(len, across)),
+            "positions": [group.tolist() for group in across[:SHOWN_GROUPS]],
+        },
+        "fingerprint": graphs.fingerprint,
+        "notes": list(graphs.notes),
+    }
+
+
+def _spread(values: np.ndarray) -> dict[str, int | float]:
+    if not len(values):
+        return {}
+    return {
+        "least": int(values.min()),
+        "median": float(np.median(values)),
+        "mean": float(values.mean()),
+        "most": int(values.max()),
+    }
+
+
+def _columns(values: np.ndarray | None, names: tuple[str, ...]) -> list[str]:
+    return [] if values is None else list(names) or [f"attribute_{i}" for i in range(values.shape[1])]

@@ -1,0 +1,68 @@
+"""The published sets: what a copy of each must hold, and what its files do not say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sargnn.data.graphs import GraphSet
+from sargnn.errors import InputError
+
+__all__ = ["KNOWN", "KnownSet", "hide_truth", "mismatch", "with_knowledge"]
+
+
+@dataclass(frozen=True)
+class KnownSet:
+    """What a published set must hold; a copy that differs is refused."""
+
+    graphs: int
+    nodes: int
+    edges: int
+    """Directed, each pair once."""
+    classes: int
+    parts: tuple[int, ...] = ()
+    """Graphs in each of ``PARTS`` (see :mod:`sargnn.data.graphs`), in the order of the file."""
+    attribute_is_truth: bool = False
+    """The node attribute is the true saliency and gives the class away: it is never an input."""
+
+
+KNOWN = {
+    "MUTAG": KnownSet(188, 3371, 7442, 2),
+    "ENZYMES": KnownSet(600, 19580, 74564, 6),
+    "PROTEINS": KnownSet(1113, 43471, 162088, 2),
+    "IMDB-BINARY": KnownSet(1000, 19773, 193062, 2),
+    "IMDB-MULTI": KnownSet(1500, 19502, 197806, 3),
+    "Letter-high": KnownSet(2250, 10507, 20250, 15),
+    "TRIANGLES": KnownSet(45000, 938438, 2947024, 10, parts=(30000, 5000, 5000, 5000), attribute_is_truth=True),
+}
+
+
+def with_knowledge(graphs: GraphSet) -> GraphSet:
+    """What the files of a known set do not say, or say misleadingly."""
+    graphs = hide_truth(graphs)
+    known = KNOWN.get(graphs.name)
+    if known is None or not known.parts or mismatch(graphs, known):
+        return graphs
+    return replace(graphs, part=np.repeat(np.arange(len(known.parts), dtype=np.int8), known.parts))
+
+
+def mismatch(graphs: GraphSet, known: KnownSet) -> str:
+    """The first count that differs, in words; empty if none does."""
+    counts = KnownSet(len(graphs), graphs.num_nodes, graphs.num_edges, len(graphs.classes))
+    for what in ("graphs", "nodes", "edges", "classes"):
+        got, expected = getattr(counts, what), getattr(known, what)
+        if got != expected:
+            return f"got {got} {what}, expected {expected}"
+    return ""
+
+
+def hide_truth(graphs: GraphSet) -> GraphSet:
+    """Move a node attribute that is the true saliency to where no model can see it."""
+    known = KNOWN.get(graphs.name)
+    if known is None or not known.attribute_is_truth or graphs.node_attributes is None:
+        return graphs
+    columns = graphs.node_attributes.shape[1]
+    if columns != 1:
+        raise InputError(f"{graphs.name}: got {columns} node attributes, expected only the true saliency")
+    return replace(graphs, true_saliency=graphs.node_attributes[:, 0], node_attributes=None)

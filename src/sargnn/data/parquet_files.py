@@ -1,0 +1,59 @@
+"""Parquet, some rows at a time (extra: ``parquet``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from sargnn.data.chunks import ROWS, Chunk
+from sargnn.data.problems import Problems
+from sargnn.errors import InputError
+
+__all__ = ["ParquetTable"]
+
+
+class ParquetTable:
+    """The rows of a Parquet file, like those of :class:`sargnn.data.csv_files.CsvTable`."""
+
+    cells = False
+    """A number is a number and a text is a text."""
+
+    def __init__(self, path: Path, problems: Problems) -> None:
+        self.path = path
+        try:
+            from pyarrow import parquet
+        except ImportError as error:
+            raise InputError(f"{path}: reading Parquet needs pyarrow: pip install 'sargnn[parquet]'") from error
+        try:
+            self._file = parquet.ParquetFile(path)
+        except (OSError, ValueError) as error:  # PyArrow's own errors are among these
+            raise InputError(f"{path}: not readable as Parquet ({_one_line(error)})") from error
+        self.header = [str(name) for name in self._file.schema_arrow.names]
+
+    @property
+    def size(self) -> int:
+        """Bytes to read, when unpacked."""
+        metadata = self._file.metadata
+        return sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+
+    def column(self, *names: str) -> int | None:
+        """Where the first of ``names`` that there is stands, in capitals or not."""
+        lower = [name.lower() for name in self.header]
+        return next((lower.index(name.lower()) for name in names if name.lower() in lower), None)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, counted from 1, many at a time."""
+        done = 0
+        try:
+            for batch in self._file.iter_batches(batch_size=ROWS):
+                lines = np.arange(done + 1, done + 1 + batch.num_rows)
+                done += batch.num_rows
+                yield Chunk(lines, [column.to_pylist() for column in batch.columns])
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.path}: not readable as Parquet ({_one_line(error)})") from error
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

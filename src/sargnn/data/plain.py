@@ -1,0 +1,121 @@
+"""A :class:`GraphSet` as plain values by name, for the forms that have names: the reverse of the assembler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sargnn.data.graphs import PARTS, GraphSet
+from sargnn.errors import InputError
+
+__all__ = ["PlainSet", "exact", "undirected"]
+
+RESERVED = {
+    "graph": ("graph", "label", "directed", "graph_name", "part"),
+    "node": ("graph", "node", "id", "label", "node_name", "true_saliency"),
+    "edge": ("graph", "source", "target", "label"),
+}
+"""Names that have a meaning of their own in some form, so that no attribute can be called so."""
+
+Columns = dict[str, list[Any]]
+
+
+@dataclass(frozen=True)
+class PlainSet:
+    """What is known of every graph, node and edge; an edge that leads both ways is there once.
+
+    >>> from sargnn.data.graphs import pack
+    >>> plain = PlainSet.of(pack([(2, [(0, 1), (1, 0)])], y=[0], classes=["pair"], node_attributes=[[0.5], [1]]))
+    >>> plain.graphs, plain.nodes, plain.ends.tolist(), plain.directed.tolist()
+    ({'label': ['pair']}, {'attribute_0': [0.5, 1]}, [[0], [1]], [False])
+    """
+
+    directed: np.ndarray
+    """bool [G]."""
+    edge_graph: np.ndarray
+    """int64 [E]."""
+    ends: np.ndarray
+    """int32 [2, E]: positions within the graph."""
+    graphs: Columns
+    """Name to G values; ``nodes`` and ``edges`` have N and E."""
+    nodes: Columns
+    edges: Columns
+
+    @classmethod
+    def of(cls, graphs: GraphSet) -> PlainSet:
+        directed = ~undirected(graphs)
+        source, target = graphs.edges
+        kept = np.flatnonzero(directed[graphs.edge_graph] | (source <= target))
+        return cls(
+            directed=directed,
+            edge_graph=graphs.edge_graph[kept],
+            ends=graphs.edges[:, kept],
+            graphs=_graph_columns(graphs) | _attributes(graphs, "graph"),
+            nodes=_node_columns(graphs) | _labels(graphs, "node") | _attributes(graphs, "node"),
+            edges=_labels(graphs, "edge", kept) | _attributes(graphs, "edge", kept),
+        )
+
+
+def undirected(graphs: GraphSet) -> np.ndarray:
+    """bool [G]: whether every edge of a graph leads both ways, with the same label and attributes."""
+    source, target = graphs.edges + graphs.node_ptr[graphs.edge_graph]
+    forth, back = target * graphs.num_nodes + source, source * graphs.num_nodes + target
+    place = np.minimum(np.searchsorted(forth, back), max(len(forth) - 1, 0))  # edges are sorted by target, then source
+    same = forth[place] == back
+    for values in (graphs.edge_labels, graphs.edge_attributes):
+        if values is not None:
+            same &= (values[place] == values).reshape(len(same), -1).all(axis=1)
+    return np.bincount(graphs.edge_graph[~same], minlength=len(graphs)) == 0
+
+
+def exact(values: np.ndarray) -> list[float | int]:
+    """The shortest numbers that are ``values`` once they are in 32 bits again.
+
+    >>> exact(np.array([0.1, 3], np.float32))
+    [0.1, 3]
+    """
+    short = values.astype(np.str_).astype(np.float64)
+    found = np.where(short.astype(np.float32) == values, short, values.astype(np.float64))
+    whole = (found == np.rint(found)) & (np.abs(found) < 2**53) & ~((found == 0) & np.signbit(found))  # -0.0 stays
+    return [int(value) if is_whole else value for value, is_whole in zip(found.tolist(), whole.tolist(), strict=True)]
+
+
+def _graph_columns(graphs: GraphSet) -> Columns:
+    found: Columns = {}
+    if graphs.y is not None:
+        found["label"] = [graphs.classes[index] for index in graphs.y.tolist()]
+    if graphs.part is not None:
+        found["part"] = [PARTS[code] for code in graphs.part.tolist()]
+    if graphs.graph_names:
+        found["graph_name"] = list(graphs.graph_names)
+    return found
+
+
+def _node_columns(graphs: GraphSet) -> Columns:
+    found: Columns = {}
+    if graphs.node_names is not None:
+        found["node_name"] = graphs.node_names.tolist()
+    if graphs.true_saliency is not None:
+        found["true_saliency"] = list(exact(graphs.true_saliency))
+    return found
+
+
+def _labels(graphs: GraphSet, each: str, rows: np.ndarray | slice = slice(None)) -> Columns:
+    codes = getattr(graphs, f"{each}_labels")
+    if codes is None:
+        return {}
+    names = getattr(graphs, f"{each}_label_names") or list(map(str, range(int(codes.max(initial=-1)) + 1)))
+    return {"label": [names[code] for code in codes[rows].tolist()]}
+
+
+def _attributes(graphs: GraphSet, each: str, rows: np.ndarray | slice = slice(None)) -> Columns:
+    values = getattr(graphs, f"{each}_attributes")
+    if values is None:
+        return {}
+    # Those without names have an order, and it is the natural order of attribute_0, attribute_1, ...
+    names = getattr(graphs, f"{each}_attribute_names") or [f"attribute_{i}" for i in range(values.shape[1])]
+    if taken := [name for name in names if name in RESERVED[each]]:
+        raise InputError(f"{graphs.name}: got an attribute of {each}s called {taken[0]!r}, expected another name")
+    return {name: list(exact(values[rows, i])) for i, name in enumerate(names)}

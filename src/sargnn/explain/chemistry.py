@@ -1,0 +1,110 @@
+"""What is known of the chemistry of mutagenicity, read off the graph of a molecule, as a truth to compare with.
+
+Debnath and others (1991), who assembled MUTAG, found two causes: nitro groups, and systems of fused aromatic rings.
+Both are found here by structure alone. They are causes known of the class *mutagenic*, not a label of every molecule:
+that a model looks elsewhere can be a fault of the model or of this list.
+"""
+
+from __future__ import annotations
+
+import re
+
+import networkx as nx
+import numpy as np
+
+from sargnn.data.graphs import GraphSet
+from sargnn.errors import InputError
+
+__all__ = ["atom_symbols", "bond_orders", "fused_ring_atoms", "known_causes", "nitro_atoms"]
+
+MUTAG_ATOMS = ("C", "N", "O", "F", "I", "Cl", "Br")
+MUTAG_BONDS = ("aromatic", "single", "double", "triple")
+"""What the numbers of the published files mean, by their README."""
+
+SYMBOL = re.compile(
+    r"H|He|Li|Be|B|C|N|O|F|Ne|Na|Mg|Al|Si|P|S|Cl|Ar|K|Ca|Sc|Ti|V|Cr|Mn|Fe|Co|Ni|Cu|Zn|Ga|Ge|As|Se|Br|Kr|Rb|Sr|Y|Zr|Nb|"
+    r"Mo|Tc|Ru|Rh|Pd|Ag|Cd|In|Sn|Sb|Te|I|Xe|Cs|Ba|La|Hf|Ta|W|Re|Os|Ir|Pt|Au|Hg|Tl|Pb|Bi"
+)
+LARGEST_RING = 8
+"""Longer cycles of bonds are no rings of a fused system."""
+
+
+def atom_symbols(graphs: GraphSet) -> np.ndarray | None:
+    """str [N]: the chemical symbol of every node, or none where the nodes are no atoms.
+
+    >>> from sargnn.data.graphs import pack
+    >>> water = pack([(3, [(0, 1), (1, 2)])], node_labels=[0, 1, 0], node_label_names=["H", "O"])
+    >>> atom_symbols(water).tolist()
+    ['H', 'O', 'H']
+    """
+    names = graphs.node_label_names
+    if graphs.node_labels is None or not names:
+        return None
+    if graphs.name == "MUTAG" and names == tuple(map(str, range(len(MUTAG_ATOMS)))):
+        names = MUTAG_ATOMS
+    if not all(SYMBOL.fullmatch(name) for name in names):
+        return None
+    return np.array(names)[graphs.node_labels]
+
+
+def bond_orders(graphs: GraphSet) -> np.ndarray:
+    """str [E]: single, double, triple or aromatic; single where the file does not say."""
+    names = graphs.edge_label_names
+    if graphs.name == "MUTAG" and names == tuple(map(str, range(len(MUTAG_BONDS)))):
+        names = MUTAG_BONDS
+    if graphs.edge_labels is None or not set(names) <= set(MUTAG_BONDS):
+        return np.full(graphs.num_edges, "single")
+    return np.array(names)[graphs.edge_labels]
+
+
+def known_causes(graphs: GraphSet) -> dict[str, np.ndarray]:
+    """float32 [N] each, in the form of ``GraphSet.true_saliency``: 1 for atoms of nitro groups, fused rings, either.
+
+    >>> import sargnn
+    >>> known_causes(sargnn.load("MUTAG"))["nitro groups"].sum()  # doctest: +SKIP
+    """
+    symbols = atom_symbols(graphs)
+    if symbols is None:
+        raise InputError(f"{graphs.name}: got nodes that are no atoms, expected node labels that are chemical symbols")
+    nitro, fused = np.zeros((2, graphs.num_nodes), np.float32)
+    for g in range(len(graphs)):
+        start, end = graphs.node_ptr[g : g + 2].tolist()
+        molecule = _molecule(graphs, g)
+        nitro[[start + atom for atom in nitro_atoms(molecule, symbols[start:end])]] = 1
+        fused[[start + atom for atom in fused_ring_atoms(molecule)]] = 1
+    return {"nitro groups or fused rings": np.maximum(nitro, fused), "nitro groups": nitro, "fused rings": fused}
+
+
+def nitro_atoms(molecule: nx.Graph, symbols: np.ndarray) -> set[int]:
+    """Atoms of groups -NO2: a nitrogen with three neighbours, two of them oxygens that have no other.
+
+    >>> nitro_atoms(nx.star_graph(3), np.array(["N", "O", "O", "C"]))
+    {0, 1, 2}
+    """
+    found: set[int] = set()
+    for atom in molecule:
+        ends = [o for o in molecule[atom] if symbols[o] == "O" and molecule.degree(o) == 1]
+        if symbols[atom] == "N" and molecule.degree(atom) == 3 and len(ends) == 2:
+            found |= {atom, *ends}
+    return found
+
+
+def fused_ring_atoms(molecule: nx.Graph) -> set[int]:
+    """Atoms of rings that share a bond with another ring.
+
+    >>> two_squares = nx.Graph([(0, 1), (1, 2), (2, 3), (3, 0), (2, 4), (4, 5), (5, 3)])
+    >>> fused_ring_atoms(two_squares), fused_ring_atoms(nx.cycle_graph(6))
+    ({0, 1, 2, 3, 4, 5}, set())
+    """
+    rings = [ring for ring in nx.minimum_cycle_basis(molecule) if len(ring) <= LARGEST_RING]
+    bonds = [{frozenset(pair) for pair in zip(ring, [*ring[1:], ring[0]], strict=True)} for ring in rings]
+    fused = (ring for i, ring in enumerate(rings) if any(bonds[i] & other for j, other in enumerate(bonds) if j != i))
+    return {atom for ring in fused for atom in ring}
+
+
+def _molecule(graphs: GraphSet, g: int) -> nx.Graph:
+    molecule = nx.Graph()
+    molecule.add_nodes_from(range(int(graphs.sizes[g])))
+    edges = graphs.edges[:, graphs.edge_ptr[g] : graphs.edge_ptr[g + 1]]
+    molecule.add_edges_from((a, b) for a, b in edges.T.tolist() if a != b)
+    return molecule

@@ -1,0 +1,134 @@
+r"""Saliency maps: from the saliency of every layer, s⁰ ... s^{L-1}, to one number a node, by a declared rule.
+
+===========  ====================================================================================================
+``first``    s⁰, which compares the inputs themselves
+``last``     s^{L-1}
+``mean``     (s⁰ + ... + s^{L-1}) / L
+``rollout``  the same mean after s^l, which is about mixed features, is carried back to the nodes they came from:
+             (s⁰ + ŵ¹ᵀ s¹ + ŵ¹ᵀ ŵ²ᵀ s² + ...) / L, ŵ the fused weights with rows that sum to 1
+===========  ====================================================================================================
+
+Every map is a distribution over the nodes of each graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch_geometric.nn import MessagePassing
+
+from sargnn.data.batch import PackedBatch, TensorSet
+from sargnn.errors import InputError
+
+__all__ = ["RULES", "combine", "message_weights", "node_saliency", "rollout"]
+
+RULES = ("first", "last", "mean", "rollout")
+
+GRAPHS_AT_ONCE = 512
+"""Bounds memory whatever the size of the set."""
+
+
+def node_saliency(
+    model: nn.Module, data: TensorSet, index: np.ndarray | None = None, rule: str = "mean"
+) -> Float[Tensor, " N"]:
+    """The map of every node of the graphs at ``index`` (default: all), graph after graph, in eval mode.
+
+    Equal for a graph alone and in any batch, up to rounding.
+
+    >>> from sargnn.data.graphs import pack
+    >>> from sargnn.nn import SARGNN, ModelConfig
+    >>> data = TensorSet(pack([(3, [(0, 1), (1, 0)]), (1, [])]), np.eye(4, 2, dtype=np.float32))
+    >>> node_saliency(SARGNN(ModelConfig(), inputs=2, classes=2), data, rule="last")[3:].tolist()
+    [1.0]
+    """
+    index = np.arange(len(data)) if index is None else index
+    was_training = model.training
+    model.eval()
+    with torch.inference_mode(), torch.random.fork_rng([data.device] if data.device.type == "cuda" else []):
+        torch.manual_seed(0)  # for models that draw numbers even now (model.saliency = redrawn)
+        parts = [
+            _batch_saliency(model, data, index[start : start + GRAPHS_AT_ONCE], rule)
+            for start in range(0, len(index), GRAPHS_AT_ONCE)
+        ]
+    model.train(was_training)
+    return torch.cat([*parts, data.x.new_empty(0)])
+
+
+def _batch_saliency(model: nn.Module, data: TensorSet, index: np.ndarray, rule: str) -> Tensor:
+    if rule != "rollout":
+        batch = data.batch(index)
+        layers = model.encode(batch).saliency  # type: ignore[operator]
+        return combine(tuple(batch.per_node(s) for s in layers), rule)
+    packed = data.packed(index)
+    with message_weights(model) as weights:
+        layers = model.encode(packed).saliency  # type: ignore[operator]
+    return rollout(layers, [torch.stack(heads).mean(0) for heads in weights], packed)
+
+
+def combine(layers: Sequence[Float[Tensor, " N"]], rule: str) -> Float[Tensor, " N"]:
+    """One map of the saliency of every layer, by a rule that needs nothing else.
+
+    >>> combine([torch.tensor([1.0, 0.0]), torch.tensor([0.5, 0.5])], "mean").tolist()
+    [0.75, 0.25]
+    """
+    if rule not in RULES:
+        raise InputError(f"rule: got {rule!r}, expected one of {', '.join(RULES)}")
+    if rule == "rollout":
+        raise InputError("rule: got 'rollout' for saliency alone, expected the fused weights too")
+    if not layers:
+        raise InputError("got a model without saliency, expected one that has it, such as sar-gcn")
+    if rule == "mean":
+        return torch.stack(tuple(layers)).mean(0)
+    return layers[0 if rule == "first" else -1]
+
+
+def rollout(
+    layers: Sequence[Float[Tensor, " N"]], weights: Sequence[Float[Tensor, " E"]], batch: PackedBatch
+) -> Float[Tensor, " N"]:
+    r"""(1/L) Σ_l ŵ¹ᵀ ... ŵˡᵀ s^l, with ŵ_i(j) = |w_i(j)| / Σ_j |w_i(j)| over the closed neighbourhood of i.
+
+    Computed from the last layer back: r ← s^l + ŵ^{l+1 ᵀ} r. The weights of the last layer are not needed: they lead to
+    features that no saliency compares.
+    """
+    if not layers:
+        raise InputError("got a model without saliency, expected one that has it, such as sar-gcn")
+    if len(weights) < len(layers):
+        raise InputError("rule: got 'rollout' for a model whose layers give no weights, expected first, last or mean")
+    carried = layers[-1]
+    for saliency, weight in reversed(list(zip(layers[:-1], weights, strict=False))):
+        carried = saliency + _carry_back(weight.abs(), carried, batch)
+    return carried / len(layers)
+
+
+def _carry_back(weight: Tensor, score: Tensor, batch: PackedBatch) -> Tensor:
+    """Every node's score, dealt out to its closed neighbourhood in proportion to the weights."""
+    total = torch.zeros_like(score).index_add(0, batch.target, weight)
+    share = weight / batch.at_target(total.clamp(min=torch.finfo(weight.dtype).tiny))
+    return torch.zeros_like(score).index_add(0, batch.source, share * batch.at_target(score))
+
+
+@contextmanager
+def message_weights(model: nn.Module) -> Iterator[list[list[Tensor]]]:
+    """Inside the block, a list for each layer of the model called on a packed batch; in it the weights of its messages,
+    edge tensors, one for each head."""
+    found: dict[int, list[Tensor]] = {}
+
+    def keep(layer: nn.Module, arguments: Any, out: Any) -> None:
+        if "alpha" in arguments[0]:
+            found.setdefault(id(layer), []).append(arguments[0]["alpha"])
+
+    layers: list[Any] = [module for module in model.modules() if isinstance(module, MessagePassing)]
+    handles = [layer.register_message_forward_hook(keep) for layer in layers]
+    collected: list[list[Tensor]] = []
+    try:
+        yield collected
+    finally:
+        for handle in handles:
+            handle.remove()
+        collected += found.values()

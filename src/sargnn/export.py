@@ -1,0 +1,212 @@
+"""A trained model as one file that runs without this package: ONNX, or a program of ``torch.export``.
+
+The file takes what the model's encoder gives and PyTorch Geometric batches hold, for any number of graphs, nodes and
+edges:
+
+==============  ==================  ====================================================================
+``x``           float32 ``[N, F]``  node inputs, in the order of ``features``
+``edge_index``  int64 ``[2, E]``    source and target of every directed edge, each once, no self-loops
+``batch``       int64 ``[N]``       the graph of every node: 0, 1, ... without gaps
+==============  ==================  ====================================================================
+
+It gives ``logits [B, C]`` and, if the model has one, ``saliency [L, N]`` of every layer. Class and feature names, and
+the fitted encoder, travel inside as JSON under ``sargnn``. Before it is handed over, the file is run on graphs of other
+sizes than the traced ones, and must agree with the model.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from sargnn.data.batch import PackedBatch
+from sargnn.errors import InputError
+from sargnn.files import write_file
+from sargnn.training.trained import TrainedModel
+
+__all__ = ["FORMATS", "Exportable", "export_model"]
+
+METADATA = "sargnn"
+TOLERANCE = 1e-4
+"""How far logits may be from the model's, in units of their own size or of 1: float32 summed in another order."""
+TRACED, CHECKED = (5, 4, 6), ((3,), (9, 2, 2, 7), (1, 12), (1,))
+"""Sizes of the graphs that are traced, and that the result is tried on."""
+
+Graphs = tuple[Tensor, Tensor, Tensor]
+"""x, edge_index, batch."""
+
+
+class Exportable(nn.Module):
+    """A model as a plain function of tensors, free of anything whose shape depends on their content.
+
+    >>> from sargnn.nn.model import SARGNN, ModelConfig
+    >>> model = Exportable(SARGNN(ModelConfig(layers=2, hidden=8), inputs=4, classes=3).eval())
+    >>> x, edge_index, batch = torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])
+    >>> [tuple(out.shape) for out in model(x, edge_index, batch)]
+    [(2, 3), (2, 5)]
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> tuple[Tensor, ...]:
+        graphs: Any = batch.max().item() + 1
+        torch._check(graphs >= 1)
+        torch._check(graphs <= x.shape[0])
+        loops = torch.arange(x.shape[0], device=x.device)
+        source, target = torch.cat([edge_index[0], loops]), torch.cat([edge_index[1], loops])
+        packed = PackedBatch(x, source, target, batch, graphs)
+        # Counted by sums: the size of what bincount gives depends on the content.
+        vars(packed)["degrees"] = x.new_zeros(x.shape[0]).index_add(0, target, x.new_ones(target.shape[0]))
+        sizes = x.new_zeros(graphs).index_add(0, batch, x.new_ones(x.shape[0]))
+        vars(packed)["uniform"] = sizes.reciprocal().index_select(0, batch)
+        encoding = self.model.encode(packed)  # type: ignore[operator]
+        logits = self.model.head(encoding.graph)  # type: ignore[operator]
+        return (logits, torch.stack(encoding.saliency)) if encoding.saliency else (logits,)
+
+
+def export_model(trained: TrainedModel, to: str, path: Path) -> dict[str, Any]:
+    """Write ``trained`` to ``path`` as ``to`` says, ``"onnx"`` or ``"torch-export"``; what was written, in words.
+
+    >>> export_model(load_model("runs/mutag"), "onnx", Path("mutag.onnx"))["largest_difference"]  # doctest: +SKIP
+    2.4e-07
+    """
+    if to not in FORMATS:
+        raise InputError(f"--to: got {to!r}, expected one of {', '.join(FORMATS)}")
+    if getattr(trained.settings.model, "saliency", None) == "redrawn":
+        raise InputError("got model.saliency = redrawn, which draws numbers at every call, expected one that does not")
+    module = Exportable(trained.model.cpu().eval())
+    outputs = ("logits", "saliency")[: len(module(*_random_graphs(trained, (2,))))]
+    try:
+        with _quiet():
+            program = _traced(module, _random_graphs(trained, TRACED))
+            content, run = FORMATS[to](program, outputs, _description(trained))
+    except InputError:
+        raise
+    except Exception as error:  # exporters raise whatever comes to them at an operation that they do not know
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"--to: got model '{trained.settings.name}', which {to} cannot express ({reason})") from error
+    difference = max(_difference(module, run, _random_graphs(trained, sizes)) for sizes in CHECKED)
+    if not difference <= TOLERANCE:
+        raise RuntimeError(f"the exported file differs from the model by {difference:.2g}, expected {TOLERANCE}")
+    write_file(path, content)
+    return {
+        "file": str(path), "format": to, "bytes": len(content), "outputs": list(outputs),
+        "features": list(trained.encoder.feature_names), "largest_difference": difference,
+    }  # fmt: skip
+
+
+def _traced(module: Exportable, graphs: Graphs) -> torch.export.ExportedProgram:
+    nodes, edges = torch.export.Dim("nodes", min=1), torch.export.Dim("edges", min=0)
+    shapes = {"x": {0: nodes}, "edge_index": {1: edges}, "batch": {0: nodes}}
+    with torch.no_grad(), _products_in_order():
+        program = torch.export.export(module, graphs, dynamic_shapes=shapes, strict=True)
+    for node in program.graph.nodes:
+        node.meta.pop("stack_trace", None)  # where each line stood on this machine
+    return program
+
+
+@contextmanager
+def _products_in_order() -> Iterator[None]:
+    """Chains of matrix products from left to right: the cheapest order depends on the number of graphs, which a traced
+    program must leave open."""
+    chosen = torch.linalg.multi_dot
+    torch.linalg.multi_dot = lambda matrices: reduce(torch.matmul, matrices)
+    try:
+        yield
+    finally:
+        torch.linalg.multi_dot = chosen
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the remarks of exporters about their own workings."""
+    level = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(level)
+
+
+Run = Callable[[Graphs], list[np.ndarray]]
+
+
+def _to_onnx(program: torch.export.ExportedProgram, outputs: tuple[str, ...], words: str) -> tuple[bytes, Run]:
+    try:
+        import onnxruntime
+        import onnxscript  # noqa: F401 (what torch.onnx works with)
+    except ImportError as error:
+        raise InputError(f"--to: got onnx without {error.name}, expected: pip install 'sargnn[onnx]'") from error
+    made = torch.onnx.export(program, output_names=list(outputs), dynamo=True, verbose=False)
+    assert made is not None
+    model = made.model_proto
+    for node in (*model.graph.node, *(node for function in model.functions for node in function.node)):
+        del node.metadata_props[:]  # most of the file, and of no use to who runs it
+    model.metadata_props.add(key=METADATA, value=words)
+    content = model.SerializeToString()
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    names = [entry.name for entry in session.get_inputs()]
+
+    def run(graphs: Graphs) -> list[np.ndarray]:
+        return session.run(None, {name: value.numpy() for name, value in zip(names, graphs, strict=True)})
+
+    return content, run
+
+
+def _to_torch_export(program: torch.export.ExportedProgram, outputs: tuple[str, ...], words: str) -> tuple[bytes, Run]:
+    file = io.BytesIO()
+    torch.export.save(program, file, extra_files={METADATA: words})
+    module = torch.export.load(io.BytesIO(file.getvalue())).module()
+
+    def run(graphs: Graphs) -> list[np.ndarray]:
+        return [out.detach().numpy() for out in module(*graphs)]
+
+    return file.getvalue(), run
+
+
+FORMATS: dict[str, Callable[..., tuple[bytes, Run]]] = {"onnx": _to_onnx, "torch-export": _to_torch_export}
+"""The kinds of file that can be written."""
+
+
+def _description(trained: TrainedModel) -> str:
+    return json.dumps(
+        {
+            "model": trained.settings.name,
+            "classes": list(trained.classes),
+            "features": list(trained.encoder.feature_names),
+            "encoder": trained.encoder.to_json(),
+        }
+    )
+
+
+def _random_graphs(trained: TrainedModel, sizes: tuple[int, ...]) -> Graphs:
+    """Graphs of these sizes, each with about half of all edges."""
+    rng = np.random.default_rng(sizes)
+    x = rng.normal(size=(sum(sizes), trained.encoder.width)).astype(np.float32)
+    batch = np.repeat(np.arange(len(sizes)), sizes)
+    together = np.triu((batch[:, None] == batch) & (rng.random((len(x), len(x))) < 0.5), k=1)
+    edges = np.stack(np.nonzero(together | together.T)).astype(np.int64)
+    return torch.from_numpy(x), torch.from_numpy(edges), torch.from_numpy(batch)
+
+
+def _difference(module: Exportable, run: Run, graphs: Graphs) -> float:
+    """The largest difference of any output, in units of its own size or of 1."""
+    with torch.no_grad():
+        expected = [out.numpy() for out in module(*graphs)]
+    found = run(graphs)
+    return max(float(np.max(np.abs(a - b) / np.maximum(1, np.abs(b)))) for a, b in zip(found, expected, strict=True))

@@ -1,0 +1,198 @@
+"""What the compared systems share: their place in PyTorch Geometric, checks of their configs, and two node operations
+that a batch has in both layouts."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from sargnn.data.batch import Batch, PackedBatch, PaddedBatch
+from sargnn.errors import InputError
+from sargnn.nn.model import Encoding
+
+__all__ = [
+    "TIE",
+    "DenseModel",
+    "GraphModel",
+    "PaddedGroup",
+    "graph_max",
+    "node_ranks",
+    "padded_groups",
+    "real_nodes",
+    "require_at_least",
+    "require_share",
+]
+
+TIE = 5
+"""Decimals to which scores are compared when nodes are chosen by them: nodes that are alike to a model differ by
+rounding, and which of them is chosen must not depend on what else is in the batch."""
+
+
+class GraphModel(nn.Module):
+    """A system: ``encode`` gives a vector for every graph, ``head`` makes logits of it.
+
+    ``forward(x, edge_index, batch)`` has PyTorch Geometric's signature and returns logits alone. A system that can
+    not work on padded batches says so by ``packed_only``.
+    """
+
+    packed_only = False
+    head: nn.Module
+
+    def encode(self, batch: Batch) -> Encoding:
+        """Graph vectors, node features and, where the system has them, node scores."""
+        raise NotImplementedError
+
+    def forward(
+        self, x: Float[Tensor, "N F"], edge_index: Int[Tensor, "2 E"], batch: Int[Tensor, " N"] | None = None
+    ) -> Float[Tensor, "B classes"]:
+        return self.head(self.encode(PackedBatch.from_edges(x, edge_index, batch)).graph)
+
+
+class DenseModel(GraphModel):
+    """A system that compares all pairs of nodes, so that it needs dense matrices whatever the layout is.
+
+    A packed batch is taken in padded groups of graphs of similar size: one large graph does not make all others large.
+    """
+
+    def encode_padded(self, batch: PaddedBatch) -> Encoding:
+        """What :meth:`encode` gives, for a padded batch; a graph's share must not depend on the others."""
+        raise NotImplementedError
+
+    def encode(self, batch: Batch) -> Encoding:
+        if isinstance(batch, PaddedBatch):
+            return self.encode_padded(batch)
+        assert isinstance(batch, PackedBatch)
+        groups = padded_groups(batch)
+        encoded = [self.encode_padded(group.batch) for group in groups]
+        graphs = torch.cat([group.graphs for group in groups]).argsort()
+        rows = torch.cat([group.rows for group in groups]).argsort()
+
+        def joined(parts: list[Tensor]) -> Tensor:
+            return torch.cat([part[group.batch.mask] for part, group in zip(parts, groups, strict=True)])[rows]
+
+        scores = zip(*(encoding.saliency for encoding in encoded), strict=True)
+        return Encoding(
+            torch.cat([encoding.graph for encoding in encoded])[graphs],
+            joined([encoding.nodes for encoding in encoded]),
+            tuple(joined(list(layer)) for layer in scores),
+        )
+
+
+class PaddedGroup(NamedTuple):
+    """Some graphs of a packed batch."""
+
+    batch: PaddedBatch
+    graphs: Tensor
+    """Which graphs of the packed batch they are."""
+    rows: Tensor
+    """Which of its rows their nodes are, graph after graph."""
+
+
+def padded_groups(batch: PackedBatch, cells: int = 2**20) -> list[PaddedGroup]:
+    """The graphs in padded batches, each of graphs of similar size and of at most ``cells`` pairs of nodes, or of one
+    graph.
+
+    >>> owner = torch.tensor([0] + [1] * 40 + [2] * 2)
+    >>> batch = PackedBatch.from_edges(torch.zeros(43, 1), torch.empty(2, 0, dtype=torch.long), owner)
+    >>> [group.graphs.tolist() for group in padded_groups(batch)]
+    [[0, 2], [1]]
+    """
+    sizes = torch.bincount(batch.graph, minlength=batch.num_graphs)
+    start = sizes.cumsum(0) - sizes
+    order = batch.graph.argsort(stable=True)
+    place = torch.empty_like(order).scatter(0, order, torch.arange(len(order), device=order.device))
+    place = place - start[batch.graph]  # of each node within its graph
+    groups = []
+    for members in _similar(sizes.tolist(), cells):
+        graphs = torch.tensor(members, device=order.device)
+        rows = torch.cat([order[start[g] : start[g] + sizes[g]] for g in members])
+        groups.append(PaddedGroup(_padded(batch, graphs, sizes[graphs], place, rows), graphs, rows))
+    return groups
+
+
+def _padded(batch: PackedBatch, graphs: Tensor, sizes: Tensor, place: Tensor, rows: Tensor) -> PaddedBatch:
+    """The ``graphs`` of those ``sizes``, each node at its ``place``."""
+    n = max(int(sizes.max()), 1)
+    position = graphs.new_full((batch.num_graphs,), -1)
+    position[graphs] = torch.arange(len(graphs), device=graphs.device)
+    mask = torch.arange(n, device=graphs.device) < sizes.unsqueeze(1)
+    x = batch.x.new_zeros(*mask.shape, batch.x.shape[1])
+    x = x.index_put((position[batch.graph[rows]], place[rows]), batch.x[rows])
+    own = position[batch.graph[batch.target]] >= 0
+    source, target = batch.source[own], batch.target[own]
+    closed = torch.eye(n).to(batch.x).repeat(len(graphs), 1, 1)
+    closed[position[batch.graph[target]], place[target], place[source]] = 1
+    return PaddedBatch(x, closed, mask)
+
+
+def _similar(sizes: list[int], cells: int) -> list[list[int]]:
+    """Indices in groups: the largest of a group is at most 8 above twice the smallest, and all its pairs fit."""
+    groups: list[list[int]] = []
+    for graph in sorted(range(len(sizes)), key=sizes.__getitem__):
+        size = sizes[graph]
+        if groups and (len(groups[-1]) + 1) * size**2 <= cells and size <= 2 * sizes[groups[-1][0]] + 8:
+            groups[-1].append(graph)
+        else:
+            groups.append([graph])
+    return groups
+
+
+def require_at_least(config: Any, least: int, *fields: str) -> None:
+    """Refuse a config in which one of ``fields`` is below ``least``."""
+    for field in fields:
+        if getattr(config, field) < least:
+            raise InputError(f"model.{field}: got {getattr(config, field)}, expected at least {least}")
+
+
+def require_share(config: Any, *fields: str) -> None:
+    """Refuse a config in which one of ``fields`` is not in [0, 1)."""
+    for field in fields:
+        if not 0 <= getattr(config, field) < 1:
+            raise InputError(f"model.{field}: got {getattr(config, field)}, expected 0 up to (not including) 1")
+
+
+def real_nodes(batch: Batch) -> Float[Tensor, "*nodes"]:
+    """1 at every node and 0 at padding."""
+    return (batch.uniform > 0).to(batch.x.dtype)
+
+
+def graph_max(h: Float[Tensor, "*nodes d"], batch: Batch, kept: Tensor | None = None) -> Float[Tensor, "B d"]:
+    """The largest value of each feature over the nodes of each graph, or over those where ``kept`` is 1; 0 where there
+    are none.
+
+    >>> batch = PackedBatch.from_edges(torch.tensor([[1.0], [3.0], [-2.0]]), torch.empty(2, 0, dtype=torch.long))
+    >>> graph_max(batch.x, batch).item()
+    3.0
+    """
+    kept = real_nodes(batch) if kept is None else kept
+    h = h.masked_fill(kept.unsqueeze(-1) == 0, float("-inf"))
+    if isinstance(batch, PaddedBatch):
+        highest = h.amax(-2)
+    else:
+        assert isinstance(batch, PackedBatch)
+        where = batch.graph.unsqueeze(-1).expand_as(h)
+        empty = h.new_full((batch.num_graphs, h.shape[-1]), float("-inf"))
+        highest = empty.scatter_reduce(0, where, h, "amax")
+    return highest.masked_fill(highest == float("-inf"), 0.0)
+
+
+def node_ranks(scores: Float[Tensor, "*nodes"], batch: Batch) -> Int[Tensor, "*nodes"]:
+    """Each node's place in its graph by falling score, from 0; equal scores keep the order of the nodes, padding comes
+    last.
+
+    >>> batch = PackedBatch.from_edges(torch.zeros(3, 1), torch.empty(2, 0, dtype=torch.long), torch.tensor([0, 0, 1]))
+    >>> node_ranks(torch.tensor([0.2, 0.7, 0.1]), batch).tolist()
+    [1, 0, 0]
+    """
+    if isinstance(batch, PaddedBatch):
+        last = scores.masked_fill(~batch.mask, float("-inf"))
+        return last.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
+    assert isinstance(batch, PackedBatch)
+    order = scores.argsort(descending=True, stable=True)
+    order = order[batch.graph[order].argsort(stable=True)]
+    sizes = torch.bincount(batch.graph, minlength=batch.num_graphs)
+    place = torch.arange(len(order), device=order.device) - (sizes.cumsum(0) - sizes)[batch.graph[order]]
+    return torch.empty_like(order).scatter(0, order, place)

@@ -1,0 +1,167 @@
+r"""Graph U-Nets: pool the graph down by top-k scores, unpool it up again, with skip connections between equal levels.
+
+Reference: H. Gao, S. Ji, "Graph U-Nets", ICML 2019, and its code for graph classification.
+
+With :math:`g` = (A + I) whose *columns* are divided by their sums, GCN(H) = ELU((g H) W + b), dropout before.
+
+1. H⁰ = GCN(X).
+2. Down, for each ratio r: H = GCN(H), remembered; gPool: scores :math:`z = w^T h + b`, keep the min(n, max(2, ⌊r n⌋))
+   nodes of highest z, :math:`h_i \leftarrow \sigma(z_i) h_i`; two kept nodes are joined where two steps of g lead from
+   one to the other.
+3. GCN at the bottom.
+4. Up, in reverse: every row back to the node it came from, zeros elsewhere; GCN on that level's graph; plus what was
+   remembered there: one feature map. After the last, H⁰ is added: one more map.
+5. Maximum, sum and mean of every map, side by side, dropout, and a perceptron of 512.
+
+Choices:
+
+- The paper projects on p/‖p‖; the code, followed here, has a linear map with a bias. The paper (node classification)
+  has A + 2I, the code A + I.
+- The code takes one graph at a time with dense matrices; here a batch is one sparse matrix.
+- The code fails on graphs of one node and removes isolated nodes; here they stay and min(n, ·) does the rest.
+- Equal scores are decided by the order of the nodes, as in the code: see :mod:`sargnn.systems.sagpool`. Steps of two
+  soon make a small graph complete, and then all its nodes are alike: such graphs tie whatever their inputs are.
+- The published accuracy is the highest test accuracy over all epochs.
+- Node scores: the softmax of z over the nodes that a level keeps; 0 for all others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from sargnn.data.batch import Batch, PackedBatch
+from sargnn.errors import InputError
+from sargnn.nn.model import Encoding
+from sargnn.systems.base import TIE, GraphModel, graph_max, node_ranks, require_at_least, require_share
+
+__all__ = ["GraphUNet", "GraphUNetConfig"]
+
+
+@dataclass(frozen=True)
+class GraphUNetConfig:
+    """What a Graph U-Net is; the defaults are those of the published code for PROTEINS."""
+
+    hidden: int = 64
+    """Features of a node."""
+    ratios: tuple[float, ...] = (0.9, 0.8, 0.7)
+    """Share of the nodes that each level keeps, rounded down; as many levels as ratios."""
+    classifier: int = 512
+    """Features of the classifier's hidden layer."""
+    dropout: float = 0.3
+    """Dropout before every map."""
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 1, "hidden", "classifier")
+        require_share(self, "dropout")
+        for ratio in self.ratios:
+            if not 0 < ratio <= 1:
+                raise InputError(f"model.ratios: got {ratio}, expected more than 0, at most 1")
+
+
+class GraphUNet(GraphModel):
+    """Down and up through smaller and smaller graphs; its node scores are those of every pooling.
+
+    >>> model = GraphUNet(GraphUNetConfig(hidden=16), inputs=4, classes=2)
+    >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
+    torch.Size([2, 2])
+    """
+
+    packed_only = True
+
+    def __init__(self, config: GraphUNetConfig, inputs: int, classes: int) -> None:
+        super().__init__()
+        self.config = config
+        c = config
+        depth = len(c.ratios)
+        self.start = nn.Linear(inputs, c.hidden)
+        self.down = nn.ModuleList(nn.Linear(c.hidden, c.hidden) for _ in range(depth))
+        self.scores = nn.ModuleList(nn.Linear(c.hidden, 1) for _ in range(depth))
+        self.bottom = nn.Linear(c.hidden, c.hidden)
+        self.up = nn.ModuleList(nn.Linear(c.hidden, c.hidden) for _ in range(depth))
+        self.head = nn.Sequential(
+            nn.Dropout(c.dropout), nn.Linear(3 * c.hidden * (depth + 1), c.classifier), nn.ELU(), nn.Dropout(c.dropout),
+            nn.Linear(c.classifier, classes),
+        )  # fmt: skip
+
+    def encode(self, batch: Batch) -> Encoding:
+        assert isinstance(batch, PackedBatch)
+        start = h = self._convolve(self.start, batch.x, batch)
+        level, levels, origin = batch, [], torch.arange(len(batch.x), device=batch.x.device)
+        node_scores: list[Tensor] = []
+        for conv, score, ratio in zip(self.down, self.scores, self.config.ratios, strict=True):
+            h = self._convolve(conv, h, level)
+            z = score(h).squeeze(-1)
+            kept = best(z, ratio, level)
+            levels.append((level, h, kept))
+            level, h = coarser(level, kept), (z.sigmoid().unsqueeze(-1) * h)[kept]
+            origin = origin[kept]
+            node_scores.append(torch.zeros_like(batch.uniform).index_put((origin,), level.softmax_nodes(z[kept])))
+        h = self._convolve(self.bottom, h, level)
+        maps = []
+        for conv, (level, skipped, kept) in zip(self.up, reversed(levels), strict=True):
+            h = self._convolve(conv, unpooled(h, kept, len(skipped)), level) + skipped
+            maps.append(readout(h, level))
+        h = h + start
+        maps.append(readout(h, batch))
+        return Encoding(torch.cat(maps, dim=1), h, tuple(node_scores))
+
+    def _convolve(self, linear: nn.Module, h: Float[Tensor, "N d"], batch: PackedBatch) -> Float[Tensor, "N e"]:
+        h = F.dropout(h, self.config.dropout, self.training)
+        return F.elu(linear(batch.aggregate(column_weights(batch), h)))
+
+
+def column_weights(batch: PackedBatch) -> Float[Tensor, " E"]:
+    """g: each edge over the number of edges that leave its source."""
+    leaving = torch.bincount(batch.source, minlength=len(batch.graph)).to(batch.x.dtype)
+    return batch.at_source(leaving.reciprocal())
+
+
+def best(z: Float[Tensor, " N"], ratio: float, batch: PackedBatch) -> Int[Tensor, " kept"]:
+    """The min(n, max(2, ⌊ratio n⌋)) nodes of highest ``z`` of each graph, in the order of the nodes."""
+    sizes = torch.bincount(batch.graph, minlength=batch.num_graphs)
+    # A little more before rounding down: 0.7 times 10 is 7, whatever binary fractions make of it.
+    left = torch.minimum(sizes, (ratio * sizes + 1e-4).long().clamp(min=2))
+    return (node_ranks(z.detach().round(decimals=TIE), batch) < left[batch.graph]).nonzero().squeeze(1)
+
+
+def coarser(batch: PackedBatch, kept: Int[Tensor, " kept"]) -> PackedBatch:
+    """The kept nodes, joined where at most two steps led from one to the other."""
+    n = len(batch.graph)
+    place = kept.new_full((n,), -1).index_put((kept,), torch.arange(len(kept), device=kept.device))
+    source, target = two_steps(batch.source, batch.target, n)
+    source, target = place[source], place[target]
+    joined = (source >= 0) & (target >= 0) & (source != target)
+    key = torch.unique(source[joined] * len(kept) + target[joined])
+    loops = torch.arange(len(kept), device=kept.device)
+    return PackedBatch(
+        batch.x[kept], torch.cat([key // len(kept), loops]), torch.cat([key % len(kept), loops]), batch.graph[kept],
+        batch.num_graphs,
+    )  # fmt: skip
+
+
+def two_steps(
+    source: Int[Tensor, " E"], target: Int[Tensor, " E"], nodes: int
+) -> tuple[Int[Tensor, " walks"], Int[Tensor, " walks"]]:
+    """Both ends of every walk of two edges."""
+    second = target[source.argsort()]  # by source, so that the edges that leave a node lie side by side
+    leaving = torch.bincount(source, minlength=nodes)
+    first_leaving = leaving.cumsum(0) - leaving
+    ways = leaving[target]
+    start = torch.repeat_interleave(source, ways)
+    step = torch.arange(len(start), device=start.device) - torch.repeat_interleave(ways.cumsum(0) - ways, ways)
+    return start, second[torch.repeat_interleave(first_leaving[target], ways) + step]
+
+
+def unpooled(h: Float[Tensor, "kept d"], kept: Int[Tensor, " kept"], nodes: int) -> Float[Tensor, "N d"]:
+    """Every row back at its node, zeros elsewhere."""
+    return h.new_zeros(nodes, h.shape[1]).index_put((kept,), h)
+
+
+def readout(h: Float[Tensor, "N d"], batch: PackedBatch) -> Float[Tensor, "B 3*d"]:
+    """Maximum, sum and mean over the nodes."""
+    return torch.cat([graph_max(h, batch), batch.sum(h), batch.pool(batch.uniform, h)], dim=1)

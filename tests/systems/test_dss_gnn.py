@@ -1,0 +1,115 @@
+"""DSS-GNN: what a bag holds, a second computation with dense matrices, and what marked ego-networks tell apart."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from expressive import constant_batch, gap, randomised
+from literal import EXAMPLES, Graph, batch_of, random_graph
+from sargnn.data.batch import PackedBatch
+from sargnn.systems.dss_gnn import DSSGNN, DSSGNNConfig, ego_networks, over_copies
+from sargnn.systems.graphormer import shortest_paths
+
+UNDIRECTED = [EXAMPLES[i] for i in (0, 1, 2, 3, 5)]
+
+
+def test_the_bag_of_a_path_of_three() -> None:
+    batch = constant_batch([(3, [(0, 1), (1, 2)])])
+    assert isinstance(batch, PackedBatch)
+    bag = ego_networks(batch, 1)
+    assert bag.node.tolist() == [0, 1, 2] * 3
+    between = bag.rows.source != bag.rows.target
+    assert torch.bincount(bag.rows.target[between] // 3).tolist() == [2, 4, 2]
+    assert torch.equal(bag.rows.target[between] // 3, bag.rows.source[between] // 3)  # no edge leaves its subgraph
+    marks = over_copies(bag.rows.x[:, :2], bag, batch)
+    torch.testing.assert_close(marks, torch.tensor([[1 / 3, 2 / 3]]).double().expand(3, 2))
+    assert bag.rows.x[[0, 4, 8], 0].tolist() == [1, 1, 1]
+    assert bag.rows.x[:, 0].sum() == 3
+
+
+def test_a_bag_of_many_graphs_is_their_bags() -> None:
+    graphs = [EXAMPLES[1], EXAMPLES[2], random_graph(30, 40, seed=1), EXAMPLES[5]]
+    bag = ego_networks(batch_of(graphs, "packed"), 2)
+    assert torch.bincount(bag.rows.graph).tolist() == [g.nodes**2 for g in graphs]
+    edges = torch.bincount(bag.rows.graph[bag.rows.target]).tolist()
+    for number, g in enumerate(graphs):
+        alone = ego_networks(batch_of([g], "packed"), 2)
+        assert len(alone.rows.source) == edges[number]
+        torch.testing.assert_close(alone.rows.x, bag.rows.x[bag.rows.graph == number])
+
+
+def dense(model: DSSGNN, g: Graph) -> Tensor:
+    """x^r_i as a tensor [r, i, d], each subgraph with its own matrix."""
+    closed, n = torch.from_numpy(g.closed), g.nodes
+    near = shortest_paths(closed.unsqueeze(0), model.config.hops + 1)[0] <= model.config.hops
+    own = torch.stack([closed * near[:, r].outer(near[:, r]) for r in range(n)])
+    own = torch.maximum(own, torch.eye(n).double())
+    root = torch.eye(n).double().unsqueeze(-1)
+    h = torch.cat([root, 1 - root, torch.from_numpy(g.x).expand(n, n, -1)], dim=-1)
+
+    def gin(part: torch.nn.Module, summed: Tensor) -> Tensor:
+        for linear, norm, last in zip(part.maps, part.norms, (False, True), strict=True):
+            summed = linear(summed)
+            summed = (summed - norm.running_mean) / (norm.running_variance + 1e-5).sqrt() * norm.weight + norm.bias
+            summed = summed if last else summed.relu()
+        return summed
+
+    for layer in model.layers:
+        h = (gin(layer.each, own @ h) + gin(layer.together, closed @ h.mean(0))).relu()
+    return h.mean((0, 1))
+
+
+@pytest.mark.parametrize("hops", [1, 2])
+def test_the_net_is_the_dense_one(hops: int) -> None:
+    model = randomised(DSSGNN(DSSGNNConfig(layers=2, hidden=5, hops=hops), 3, 2), 0)
+    got = model.encode(batch_of(UNDIRECTED, "packed")).graph
+    for vector, g in zip(got, UNDIRECTED, strict=True):
+        torch.testing.assert_close(vector, dense(model, g))
+
+
+@pytest.mark.parametrize(
+    ("pair", "hops", "apart"),
+    [
+        ("triangles", 1, True), ("triangles", 2, True), ("molecules", 1, False), ("molecules", 2, True),
+        ("regular", 1, False), ("regular", 2, False),
+    ],
+)  # fmt: skip
+def test_what_ego_networks_tell_apart(pair: str, hops: int, apart: bool) -> None:
+    difference = gap(DSSGNN(DSSGNNConfig(layers=5, hidden=8, hops=hops), 1, 2), pair)
+    assert difference > 1e-3 if apart else difference < 1e-6
+
+
+def test_without_marks_and_with_whole_graphs_nothing_is_told_apart() -> None:
+    """Ten hops reach everything in these connected graphs; the first weights ignore the marks."""
+    model = randomised(DSSGNN(DSSGNNConfig(layers=4, hidden=8, hops=10), 1, 2), 0)
+    with torch.no_grad():
+        for part in (model.layers[0].each, model.layers[0].together):
+            part.maps[0].weight[:, :2] = 0
+    from expressive import PAIRS
+
+    one, other = model.encode(constant_batch(list(PAIRS["molecules"]))).graph.detach()
+    torch.testing.assert_close(one, other)
+
+
+def test_without_the_shared_part_subgraphs_do_not_see_each_other() -> None:
+    """A mark at one root then changes the rows of that subgraph alone."""
+    model = randomised(DSSGNN(DSSGNNConfig(layers=2, hidden=4), 3, 2), 0)
+    with torch.no_grad():
+        for layer in model.layers:
+            layer.together.norms[1].weight.zero_()
+            layer.together.norms[1].bias.zero_()
+    batch = batch_of([EXAMPLES[1]], "packed")
+    bag = ego_networks(batch, 2)
+
+    def rows(x: Tensor) -> Tensor:
+        for layer in model.layers:
+            x = layer(x, bag, batch)
+        return x
+
+    changed = bag.rows.x.clone()
+    changed[0] += 1  # node 0 in the subgraph of root 0
+    moved = (rows(changed) - rows(bag.rows.x)).abs().sum(1) > 1e-12
+    assert moved[:9].any()
+    assert not moved[9:].any()

@@ -1,0 +1,366 @@
+"""GraphClassifier: scikit-learn's contract, checked by scikit-learn and by the tools that rely on it."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jaxtyping
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import DataConversionWarning, NotFittedError, SkipTestWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+import sargnn
+from sargnn.data.graphs import GraphSet, pack
+from sargnn.errors import InputError
+from sargnn.estimator import GraphClassifier
+from sargnn.training.model_folder import load_model
+from tiny import shapes
+
+QUICK: dict[str, Any] = {"hidden": 8, "layers": 2, "epochs": 8, "batch_size": 8, "learning_rate": 0.02}
+CLASSES = np.array(["ring", "path"] * 12)
+"""Of the 24 graphs of :func:`shapes`."""
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """Without the checks of types while a test runs: a constructor that only stores must take anything."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> GraphClassifier:
+    return quick().fit(shapes())
+
+
+def quick(**values: Any) -> GraphClassifier:
+    return GraphClassifier(**(QUICK | {"random_state": 0} | values))
+
+
+def as_networkx(graphs: GraphSet) -> list[nx.Graph]:
+    found = []
+    for graph in graphs:
+        made = nx.Graph()
+        for node, (a, b) in enumerate(graph.node_attributes.tolist()):
+            made.add_node(node, a=a, b=b)
+        made.add_edges_from(graph.edges.T.tolist())
+        found.append(made)
+    return found
+
+
+def as_object_array(items: list[Any]) -> np.ndarray:
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+class RowsAsGraphs(GraphClassifier):
+    """What scikit-learn's checks can feed: every row of a table is a graph of one node with that row as its inputs.
+    All but the reading of the table is GraphClassifier's own."""
+
+    def fit(self, X: Any, y: Any = None) -> GraphClassifier:
+        X, y = validate_data(self, X, y)
+        return super().fit(self._one_node_each(X), y)
+
+    def predict(self, X: Any) -> np.ndarray:
+        return super().predict(self._table(X))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return super().predict_proba(self._table(X))
+
+    def transform(self, X: Any) -> np.ndarray:
+        return super().transform(self._table(X))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        return super().score(self._table(X), y, sample_weight)
+
+    def _table(self, X: Any) -> GraphSet:
+        check_is_fitted(self)
+        return X if isinstance(X, GraphSet) else self._one_node_each(validate_data(self, X, reset=False))
+
+    def _one_node_each(self, X: np.ndarray) -> GraphSet:
+        return pack([(1, [])] * len(X), name="rows", node_attributes=X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        tags.target_tags.required = True
+        return tags
+
+
+EXCEPTIONS = {
+    "check_class_weight_classifiers": "class_weight is 'balanced' or None; a weight for each class is not offered",
+}
+"""Checks of scikit-learn that do not pass, and why."""
+
+
+@parametrize_with_checks(
+    [RowsAsGraphs("gcn", layers=1, hidden=16, epochs=12, batch_size=64, learning_rate=0.1, random_state=0)],
+    expected_failed_checks=lambda _: EXCEPTIONS,
+)
+def test_the_checks_of_scikit_learn(estimator: Any, check: Any, unchecked: None) -> None:
+    check(estimator)
+
+
+def test_scikit_learn_is_told_that_graphs_are_no_table() -> None:
+    with pytest.warns(SkipTestWarning, match="Can't test estimator GraphClassifier"):
+        assert [r["status"] for r in check_estimator(GraphClassifier())] == ["passed"]
+
+
+def test_the_constructor_only_stores_and_a_clone_is_unfitted(fitted: GraphClassifier) -> None:
+    given = {
+        "settings": {"model.fusion": "scaling"},
+        "random_state": np.random.RandomState(3),
+        "class_weight": "balanced",
+    }
+    classifier = GraphClassifier("sar-gin", **given)
+    assert vars(classifier) == GraphClassifier().get_params() | {"model": "sar-gin"} | given
+    assert all(vars(classifier)[name] is value for name, value in given.items())
+    with pytest.raises(NotFittedError):
+        clone(fitted).predict(shapes())
+    assert clone(fitted).get_params() == fitted.get_params()
+
+
+@pytest.mark.parametrize("form", ["set", "single graphs", "networkx", "pyg", "object array"])
+def test_the_same_graphs_in_any_form_give_the_same_bits(form: str, fitted: GraphClassifier) -> None:
+    graphs = shapes()
+    forms = {
+        "set": lambda: graphs,
+        "single graphs": lambda: list(graphs),
+        "networkx": lambda: as_networkx(graphs),
+        "pyg": lambda: graphs.to_pyg(),
+        "object array": lambda: as_object_array(list(graphs)),
+    }
+    X = forms[form]()
+    same = quick().fit(X, CLASSES)
+    assert np.array_equal(same.predict_proba(X), fitted.predict_proba(graphs))
+
+
+def test_classes_may_be_numbers_and_keep_their_type() -> None:
+    y = np.where(CLASSES == "ring", 7, -2).astype(np.int16)
+    classifier = quick().fit(shapes(), y)
+    assert classifier.classes_.tolist() == [-2, 7]
+    assert classifier.predict(shapes()).dtype == np.int16
+    assert set(classifier.predict(shapes()).tolist()) <= {-2, 7}
+
+
+def test_graphs_bring_their_own_classes(fitted: GraphClassifier) -> None:
+    assert fitted.classes_.tolist() == ["path", "ring"]
+    assert fitted.score(shapes()) == fitted.score(shapes(), CLASSES) == np.mean(fitted.predict(shapes()) == CLASSES)
+    with pytest.raises(
+        InputError, match="got class 'ring' in graph 0 of shapes, expected one of those trained on: a, b"
+    ):
+        quick(epochs=1).fit(shapes(), np.where(CLASSES == "ring", "a", "b")).score(shapes())
+
+
+def test_it_learns_what_the_model_learns() -> None:
+    classifier = quick(epochs=30, settings={"data.encodings": ("degree",)}).fit(shapes(count=60))
+    assert classifier.score(shapes(count=60, seed=1)) > 0.9
+
+
+def test_the_seed_decides_everything_and_a_second_fit_forgets_the_first(fitted: GraphClassifier) -> None:
+    again = quick(model="sar-gin").fit(shapes(seed=5)).set_params(model="sar-gcn").fit(shapes())
+    assert np.array_equal(again.predict_proba(shapes()), fitted.predict_proba(shapes()))
+    other = quick(random_state=1).fit(shapes())
+    assert not np.array_equal(other.predict_proba(shapes()), fitted.predict_proba(shapes()))
+    state = np.random.RandomState(4)
+    drawn = [quick(random_state=state, epochs=1).fit(shapes()).trained_.settings.training.seed for _ in range(2)]
+    assert drawn == [np.random.RandomState(4).randint(2**31 - 1, size=2).tolist()[i] for i in range(2)]
+
+
+def test_settings_reach_the_model(fitted: GraphClassifier) -> None:
+    classifier = quick(settings={"model.fusion": "scaling", "training.sampling": "balanced"}, class_weight="balanced")
+    settings = classifier.fit(shapes()).trained_.settings
+    assert (settings.model.fusion, settings.model.hidden, settings.training.sampling) == ("scaling", 8, "balanced")
+    assert settings.training.class_weights == "balanced"
+    assert fitted.n_iter_ == len(fitted.history_) == 8
+    assert 1 <= fitted.best_epoch_ <= 8
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"model": "sar-gcnn"}, "--model: got 'sar-gcnn', expected one of .*; did you mean 'sar-gcn'?"),
+        ({"epochs": 0}, "training.epochs: got 0, expected at least 1"),
+        ({"settings": {"model.hiden": 3}}, "unknown setting 'model.hiden'; did you mean 'model.hidden'?"),
+        ({"settings": {"model.hidden": 3}}, "settings: got 'model.hidden' beside the argument that stands for it"),
+        ({"class_weight": "blanced"}, "class_weight: got 'blanced', expected 'balanced' or None"),
+        ({"validation_fraction": 1.0}, "validation: got 1.0, expected a share from 0 to less than 1"),
+        ({"device": "gpu"}, "--device: got 'gpu', expected cpu, cuda, cuda:N or auto"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_fit(values: dict[str, Any], message: str, unchecked: None) -> None:
+    with pytest.raises(InputError, match=message.replace("?", r"\?")):
+        quick(**values).fit(shapes())
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([], [], "graphs: got no graphs, expected at least one"),
+        (np.zeros((4, 2)), [0, 1, 0, 1], "got a ndarray, expected a NetworkX graph or PyTorch Geometric Data"),
+        (shapes(count=4), ["a"] * 4, "y: got one class only, 'a', expected two or more"),
+        (shapes(count=4), [0.5, 1.5, 0.1, 2.2], "Unknown label type: continuous"),
+        (shapes(count=4), [0, 1, 0], "inconsistent numbers of samples"),
+        (pack([(1, [])] * 4, name="dots"), None, "dots: got no classes, expected y, or graphs that come with"),
+        ([*shapes(count=4), pack([(1, [])], y=[0], classes=["o"])], None, "got other classes in item 4 than in item 0"),
+    ],
+)  # fmt: skip
+def test_wrong_graphs_and_classes_are_refused(X: Any, y: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        quick().fit(X, y)
+
+
+def test_a_column_of_classes_is_taken_with_a_warning() -> None:
+    with pytest.warns(DataConversionWarning):
+        assert quick(epochs=1).fit(shapes(), CLASSES[:, None]).classes_.tolist() == ["path", "ring"]
+
+
+def test_vectors_are_what_the_head_classifies(fitted: GraphClassifier) -> None:
+    import torch
+
+    vectors = fitted.transform(shapes())
+    logits = fitted.trained_.model.head(torch.from_numpy(vectors))
+    assert np.allclose(logits.softmax(1).detach().numpy(), fitted.predict_proba(shapes()), atol=1e-6)
+    assert fitted.get_feature_names_out().tolist() == [f"graphclassifier{i}" for i in range(8)]
+    assert fitted.fit_transform(shapes()).shape == (24, 8)
+
+
+def test_a_model_that_draws_numbers_gives_the_same_vectors_every_time() -> None:
+    classifier = quick(settings={"model.saliency": "redrawn"}, epochs=1).fit(shapes())
+    assert np.array_equal(classifier.transform(shapes()), classifier.transform(shapes()))
+
+
+def test_explanations_are_one_distribution_a_graph(fitted: GraphClassifier) -> None:
+    graphs = shapes()
+    explained = fitted.explain(graphs)
+    assert [len(saliency) for saliency in explained] == graphs.sizes.tolist()
+    assert np.allclose([saliency.sum() for saliency in explained], 1)
+    alone = fitted.explain(graphs[3])
+    assert np.allclose(alone[0], explained[3], atol=1e-6)
+    with pytest.raises(InputError, match="model: got 'gcn', which has no saliency"):
+        quick(model="gcn", epochs=1).fit(graphs).explain(graphs)
+
+
+def test_calibrated_probabilities_and_sets_come_from_the_held_out_graphs() -> None:
+    classifier = quick(validation_fraction=0.25).fit(shapes(count=80))
+    raw = classifier.predict_proba(shapes())
+    temperature = classifier.calibration_.temperature
+    expected = raw ** (1 / temperature)
+    calibrated = classifier.set_params(calibrated=True).predict_proba(shapes())
+    assert np.allclose(calibrated, expected / expected.sum(axis=1, keepdims=True))
+    assert len(classifier.calibration_.scores) == 20
+    sets = classifier.predict_set(shapes(), coverage=0.8)
+    assert sets.dtype == bool
+    assert (sets.sum(axis=1) >= 1).all()
+    assert classifier.predict_set(shapes(), coverage=0.99).all()  # 20 graphs cannot promise as much
+    without = quick(validation_fraction=0.0, epochs=1).fit(shapes())
+    with pytest.raises(
+        InputError, match="validation_fraction: got no graphs to calibrate on, expected a share above 0"
+    ):
+        without.predict_set(shapes())
+
+
+def test_grid_search_and_cross_validation(unchecked: None) -> None:
+    graphs, folds = as_networkx(shapes()), StratifiedKFold(2, shuffle=True, random_state=0)
+    search = GridSearchCV(quick(epochs=2), {"hidden": [4, 8], "model": ["gin", "sar-sage"]}, cv=folds)
+    search.fit(graphs, CLASSES)
+    assert search.best_params_["hidden"] in (4, 8)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_.predict(graphs).shape == (24,)
+    assert cross_val_score(quick(), as_object_array(graphs), CLASSES, cv=folds).shape == (2,)
+    assert cross_val_score(quick(epochs=2), shapes(), cv=3).shape == (3,)  # classes out of the graphs
+    found = cross_val_predict(quick(epochs=2), shapes(), CLASSES, cv=folds, method="predict_proba")
+    assert found.shape == (24, 2)
+
+
+def test_pipelines_and_calibration_of_scikit_learn() -> None:
+    graphs = shapes().to_pyg()
+    pipeline = make_pipeline(quick(), LogisticRegression())
+    assert pipeline.fit(graphs, CLASSES).predict(graphs).shape == (24,)
+    pipeline = make_pipeline(quick()).set_params(graphclassifier__epochs=2)
+    assert pipeline.fit(graphs, CLASSES)[-1].n_iter_ == 2
+    calibrated = CalibratedClassifierCV(quick(epochs=2), cv=2).fit(graphs, CLASSES)
+    assert np.allclose(calibrated.predict_proba(graphs).sum(axis=1), 1)
+
+
+def test_other_processes_get_the_same_classifier(fitted: GraphClassifier) -> None:
+    twin = pickle.loads(pickle.dumps(fitted))
+    assert np.array_equal(twin.predict_proba(shapes()), fitted.predict_proba(shapes()))
+
+
+@pytest.mark.parametrize("y", [None, CLASSES, CLASSES.astype(object), CLASSES == "ring", np.arange(24) % 3 - 1])
+def test_a_saved_classifier_comes_back_whole(y: Any, tmp_path: Path) -> None:
+    classifier = quick(epochs=2, settings={"model.fusion": "scaling"}).fit(shapes(), y)
+    classifier.save(tmp_path / "model")
+    twin = GraphClassifier.load(tmp_path / "model")
+    assert twin.get_params() == classifier.get_params()
+    assert twin.classes_.dtype == classifier.classes_.dtype
+    assert np.array_equal(twin.predict(shapes()), classifier.predict(shapes()))
+    assert np.array_equal(twin.predict_proba(shapes()), classifier.predict_proba(shapes()))
+    assert np.array_equal(twin.predict_set(shapes()), classifier.predict_set(shapes()))
+    assert twin.history_ == classifier.history_
+    twin.save(tmp_path / "again")
+    assert load_model(tmp_path / "again").classes == tuple(map(str, classifier.classes_))
+
+
+def test_saving_spares_what_is_there_and_loading_refuses_what_is_not_its_own(
+    fitted: GraphClassifier, tmp_path: Path
+) -> None:
+    (tmp_path / "note.txt").write_text("mine")
+    with pytest.raises(InputError, match="got something that exists, expected a new folder"):
+        fitted.save(tmp_path)
+    folder = tmp_path / "model"
+    fitted.save(folder)
+    file = folder / "estimator.json"
+    words = json.loads(file.read_text())
+    damages: list[tuple[dict[str, Any], str]] = [
+        ({"classes": ["path", "star"]}, "got other classes than those of the model"),
+        ({"type": "V1000000"}, "expected a file of GraphClassifier.save"),
+        ({"parameters": {"modle": 1}}, "expected a file of GraphClassifier.save"),
+    ]
+    for damage, message in damages:
+        file.write_text(json.dumps(words | damage))
+        with pytest.raises(InputError, match=message):
+            GraphClassifier.load(folder)
+    file.unlink()
+    with pytest.raises(InputError, match="expected a file of GraphClassifier"):
+        GraphClassifier.load(folder)
+
+
+def test_verbose_shows_progress_and_silence_is_the_default(capsys: pytest.CaptureFixture[str]) -> None:
+    quick(epochs=1).fit(shapes())
+    assert capsys.readouterr() == ("", "")
+    quick(epochs=1, verbose=1).fit(shapes())
+    assert "epoch 1/1" in capsys.readouterr().err
+
+
+def test_it_is_a_public_name() -> None:
+    assert sargnn.GraphClassifier is GraphClassifier
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "estimator.md"
+
+
+def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All Python of the page, from top to bottom in one namespace; ``# 0.9`` behind a line is what it gives."""
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {}
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    assert len(blocks) >= 5
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), namespace)

@@ -1,0 +1,523 @@
+"""Fitting: what learns when, at what rate, on which loss, when it stops, and what is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import cos, exp, log, pi
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from sargnn.data.batch import Batch, TensorSet
+from sargnn.data.encodings import Encoder
+from sargnn.data.graphs import pack
+from sargnn.data.splits import Fold
+from sargnn.errors import Diverged, InputError
+from sargnn.nn.norm import BatchNorm
+from sargnn.training import loop
+from sargnn.training.loop import (
+    TrainingConfig,
+    TrainingState,
+    check_supervision,
+    epoch_order,
+    fit,
+    loss_of,
+    predict_logits,
+    saliency_divergence,
+    snapshot,
+)
+from sargnn.training.settings import Settings
+from sargnn.training.trained import TrainedModel
+from tiny import DEMANDING, FOLD, shapes, timeless, tiny
+
+LAYOUTS = ("packed", "padded")
+
+
+class Curve(nn.Module):
+    """Scores of every epoch that are known beforehand: validation loss, and how many of four graphs are right.
+
+    One weight moves by the learning rate every epoch, so that weights tell which epoch they are of.
+    """
+
+    def __init__(self, losses: list[float], right: list[int] | None = None) -> None:
+        super().__init__()
+        self.losses, self.right = losses, right or [4] * len(losses)
+        self.weight = nn.Parameter(torch.zeros(1))
+        self.head = nn.Identity()
+        self.epoch = 0
+        self.modes: list[bool] = []
+        self.weights: list[float] = []
+
+    def encode(self, batch: Batch) -> Any:
+        self.modes.append(self.training)
+        assert batch.y is not None
+        signs = 2 * nn.functional.one_hot(batch.y, 2) - 1.0
+        if self.training:
+            self.epoch += 1
+            return SimpleNamespace(graph=self.weight * signs, saliency=())
+        self.weights.append(self.weight.item())
+        return SimpleNamespace(graph=self.logits(signs), saliency=())
+
+    def logits(self, signs: Tensor) -> Tensor:
+        """Four graphs, some of them right by a margin of 2; the others carry the rest of the loss."""
+        right = self.right[self.epoch - 1] % 4
+        rest = (4 * self.losses[self.epoch - 1] - right * log(1 + exp(-4))) / (4 - right)
+        # A graph that is right by the margin m has the loss log(1 + e^-2m).
+        margins = torch.tensor([2.0] * right + [-log(exp(rest) - 1) / 2] * (4 - right))
+        return signs * margins.unsqueeze(1)
+
+
+def four_graphs() -> tuple[TensorSet, Fold]:
+    graphs = pack([(1, [])] * 8, y=[0, 1] * 4, classes=["a", "b"])
+    return TensorSet(graphs, np.ones((8, 1), np.float32)), Fold(np.arange(4), np.arange(4, 8), np.arange(0))
+
+
+def follow(curve: Curve, **values: Any) -> TrainingState:
+    """Train along the curve."""
+    config = TrainingConfig(**{"epochs": len(curve.losses), **values})
+    state = TrainingState.start(curve, config)
+    list(fit(state, *four_graphs(), config))
+    return state
+
+
+def started(settings: Settings, truth: bool = True) -> tuple[TrainingState, TensorSet, TrainingConfig]:
+    graphs = shapes(truth=truth)
+    encoder = Encoder.fit(settings.data, graphs.subset(FOLD.train))
+    trained = TrainedModel.untrained(settings, encoder, graphs.classes)
+    return TrainingState.start(trained.model, settings.training), trained.tensors(graphs), settings.training
+
+
+def equal(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+# What is kept, and when it stops
+
+
+def test_the_stub_has_the_curve_it_was_given() -> None:
+    state = follow(Curve([0.7, 0.5, 0.6], right=[2, 3, 4]))
+    assert [row["validation_loss"] for row in state.history] == pytest.approx([0.7, 0.5, 0.6], rel=1e-5)
+    assert [row["validation_accuracy"] for row in state.history] == [0.5, 0.75, 1.0]
+    assert [row["epoch"] for row in state.history] == [1, 2, 3]
+
+
+def test_the_weights_of_the_lowest_loss_are_kept_and_not_the_last() -> None:
+    curve = Curve([0.7, 0.5, 0.4, 0.6, 0.5])
+    state = follow(curve)
+    assert state.best_epoch == 3
+    assert len(state.history) == 5
+    assert curve.weight.item() == curve.weights[2]
+    assert curve.weights[2] not in (curve.weights[1], curve.weights[3])
+
+
+def test_the_monitored_score_decides() -> None:
+    losses, right = [0.9, 0.7, 0.8], [2, 2, 3]
+    assert follow(Curve(losses, right), monitor="loss").best_epoch == 2
+    assert follow(Curve(losses, right), monitor="accuracy").best_epoch == 3
+
+
+def test_of_equal_epochs_the_earliest_is_kept() -> None:
+    assert follow(Curve([0.7, 0.5, 0.5, 0.5]), monitor="loss").best_epoch == 2
+    assert follow(Curve([0.9, 0.8, 0.7, 0.6], right=[2, 3, 3, 2]), monitor="accuracy").best_epoch == 2
+
+
+def test_patience_counts_the_epochs_since_the_best() -> None:
+    losses = [0.7, 0.5, 0.6, 0.6, 0.3, 0.6, 0.6, 0.6, 0.1]
+    assert len(follow(Curve(losses), patience=2).history) == 4
+    assert len(follow(Curve(losses), patience=3).history) == 8
+    assert follow(Curve(losses), patience=3).best_epoch == 5
+
+
+def test_patience_0_never_stops() -> None:
+    state = follow(Curve([0.1] + [0.5] * 99), patience=0)
+    assert len(state.history) == 100
+    assert state.best_epoch == 1
+
+
+def test_without_validation_graphs_the_training_graphs_are_watched() -> None:
+    data, fold = four_graphs()
+    config = TrainingConfig(epochs=1)
+    state = TrainingState.start(Curve([0.5]), config)
+    (row,) = fit(state, data, replace(fold, validation=np.arange(0)), config)
+    assert row["validation_loss"] == pytest.approx(0.5, rel=1e-5)
+
+
+# Learning rates
+
+
+def rates(curve: Curve, **values: Any) -> list[float]:
+    return [row["learning_rate"] for row in follow(curve, learning_rate=0.1, patience=0, **values).history]
+
+
+def test_constant_step_and_cosine_schedules() -> None:
+    flat = [0.5] * 5
+    assert rates(Curve(flat)) == [0.1] * 5
+    assert rates(Curve(flat), schedule="step", schedule_epochs=2) == [0.1, 0.1, 0.05, 0.05, 0.025]
+    half = (1 + cos(pi / 4)) / 2
+    assert rates(Curve(flat[:4]), schedule="cosine") == pytest.approx([0.1, 0.1 * half, 0.05, 0.1 * (1 - half)])
+
+
+def test_plateau_halves_when_nothing_improved_for_a_while() -> None:
+    losses = [1.0, 0.9, 0.95, 0.95, 0.8, 0.85, 0.85, 0.85, 0.85, 0.85]
+    expected = [0.1, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.025, 0.025, 0.0125]
+    assert rates(Curve(losses), schedule="plateau", schedule_epochs=2) == expected
+
+
+def test_plateau_watches_the_monitored_score() -> None:
+    losses, right = [0.9, 0.8, 0.7, 0.6], [3, 2, 2, 4]
+    values = {"schedule": "plateau", "schedule_epochs": 2, "monitor": "accuracy"}
+    assert rates(Curve(losses, right), **values) == [0.1, 0.1, 0.1, 0.05]
+
+
+def test_the_optimiser_steps_by_the_scheduled_rate() -> None:
+    """Adam's step for a gradient that keeps its sign is about the rate; the very first is the rate exactly."""
+    curve = Curve([0.5] * 3)
+    follow(curve, schedule="step", schedule_epochs=1, learning_rate=0.01)
+    assert curve.weights[0] == pytest.approx(0.01, rel=1e-5)
+    assert np.diff(curve.weights) == pytest.approx([0.005, 0.0025], rel=0.05)
+
+
+# What learns when
+
+
+def test_joint_training_moves_both_blocks_every_epoch() -> None:
+    state, data, config = started(tiny())
+    blocks = state.model.blocks()
+    before = [[p.detach().clone() for p in block] for block in blocks]
+    for _ in fit(state, data, FOLD, config):
+        now = [[p.detach().clone() for p in block] for block in blocks]
+        for old, new in zip(before, now, strict=True):
+            assert any(not torch.equal(a, b) for a, b in zip(old, new, strict=True))
+        before = now
+
+
+@pytest.mark.parametrize("model", ["sar-gcn", "sar-gat", "gin"])
+def test_alternating_training_leaves_the_other_block_alone_bit_for_bit(model: str) -> None:
+    values = {"training__policy": "alternating", "training__alternate_epochs": 2, "training__weight_decay": 0.1}
+    state, data, config = started(tiny(model, training__epochs=8, model__norm="layer", **values))
+    blocks = state.model.blocks()
+    before = [[p.detach().clone() for p in block] for block in blocks]
+    moved = []
+    for _ in fit(state, data, FOLD, config):
+        now = [[p.detach().clone() for p in block] for block in blocks]
+        moved.append([any(map(_differ, old, new)) for old, new in zip(before, now, strict=True)])
+        before = now
+    backbone, rest = [True, False], [False, True]
+    assert moved == [backbone, backbone, rest, rest, backbone, backbone, rest, rest]
+
+
+def _differ(a: Tensor, b: Tensor) -> bool:
+    return not torch.equal(a, b)
+
+
+def test_the_two_blocks_are_all_there_is_to_learn() -> None:
+    model = started(tiny(model__norm="batch", model__input_norm=True))[0].model
+    backbone, rest = ({id(p) for p in block} for block in model.blocks())
+    assert not backbone & rest
+    assert backbone | rest == {id(p) for p in model.parameters()}
+    assert {id(p) for p in model.head.parameters()} <= rest
+    assert {id(p) for p in model.memory_layers.parameters()} <= rest
+    assert {id(p) for p in model.saliency_layers.parameters()} <= rest
+
+
+@pytest.mark.parametrize("leave_after", [1, 2, 3])
+def test_nothing_stays_frozen_however_fitting_ends(leave_after: int) -> None:
+    state, data, config = started(tiny(training__policy="alternating"))
+    for row in fit(state, data, FOLD, config):
+        if row["epoch"] == leave_after:
+            break
+    assert all(p.requires_grad for p in state.model.parameters())
+
+
+def test_a_random_saliency_is_not_made_learnable() -> None:
+    state, data, config = started(tiny(model__saliency="random", training__policy="alternating"))
+    before = snapshot(state.model.saliency_layers)
+    list(fit(state, data, FOLD, config))
+    assert equal(before, snapshot(state.model.saliency_layers))
+    assert not any(p.requires_grad for p in state.model.saliency_layers.parameters())
+
+
+# Determinism
+
+
+def run_once(**values: Any) -> TrainingState:
+    state, data, config = started(tiny(**{**DEMANDING, **values}))
+    list(fit(state, data, FOLD, config))
+    return state
+
+
+def test_same_seed_same_bits_other_seed_other_bits() -> None:
+    one, again, other = run_once(), run_once(), run_once(training__seed=1)
+    assert equal(snapshot(one.model), snapshot(again.model))
+    assert timeless(one.history) == timeless(again.history)
+    assert not equal(snapshot(one.model), snapshot(other.model))
+    assert timeless(one.history) != timeless(other.history)
+
+
+@pytest.mark.parametrize("saliency", ["learned", "redrawn"])
+def test_the_state_of_global_generators_neither_matters_nor_changes(saliency: str) -> None:
+    weights = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        np.random.seed(seed)
+        torch_before, numpy_before = torch.get_rng_state(), np.random.get_state()[1].copy()
+        weights.append(snapshot(run_once(model__saliency=saliency).model))
+        assert torch.equal(torch.get_rng_state(), torch_before)
+        assert np.array_equal(np.random.get_state()[1], numpy_before)
+    assert equal(*weights)
+
+
+def test_every_epoch_has_its_own_order_of_all_training_graphs() -> None:
+    train = np.array([3, 5, 8, 13, 21, 34])
+    orders = [epoch_order(train, seed, epoch).tolist() for seed in (0, 1) for epoch in (1, 2)]
+    assert all(sorted(order) == train.tolist() for order in orders)
+    assert len(set(map(tuple, orders))) == 4
+    assert epoch_order(train, 0, 2).tolist() == orders[1]
+
+
+def test_going_on_in_the_same_process_is_like_never_having_stopped() -> None:
+    whole = run_once(training__epochs=5)
+    state, data, config = started(tiny(**DEMANDING, training__epochs=5))
+    while len(state.history) < 5:
+        next(fit(state, data, FOLD, config))  # one epoch, then the iterator is thrown away
+    list(fit(state, data, FOLD, config))
+    assert equal(snapshot(state.model), snapshot(whole.model))
+    assert timeless(state.history) == timeless(whole.history)
+
+
+# The loss
+
+
+class Fixed(nn.Module):
+    """Logits (ln 3, 0) for every graph: probabilities 3/4 and 1/4; saliency as given."""
+
+    def __init__(self, *saliency: Tensor) -> None:
+        super().__init__()
+        self.logits = nn.Parameter(torch.tensor([log(3), 0.0]))
+        self.saliency = saliency
+        self.head = nn.Identity()
+
+    def encode(self, batch: Batch) -> Any:
+        return SimpleNamespace(graph=self.logits.expand(batch.num_graphs, 2), saliency=self.saliency)
+
+
+def test_cross_entropy_by_hand() -> None:
+    graphs = pack([(1, [])] * 4, y=[0, 0, 0, 1], classes=["a", "b"])
+    batch = TensorSet(graphs, np.ones((4, 1), np.float32)).batch(np.arange(4))
+    plain = loss_of(Fixed(), batch, TrainingConfig())
+    assert plain.item() == pytest.approx((3 * -log(3 / 4) - log(1 / 4)) / 4)
+
+
+def test_balanced_class_weights_by_hand() -> None:
+    """Three training graphs of one class, one of the other: weights 4 / (3 * 2) and 4 / (1 * 2)."""
+    graphs = pack([(1, [])] * 6, y=[0, 0, 0, 1, 1, 1], classes=["a", "b"])
+    data = TensorSet(graphs, np.ones((6, 1), np.float32))
+    fold = Fold(np.arange(4), np.array([4]), np.array([5]))
+    config = TrainingConfig(epochs=1, class_weights="balanced", learning_rate=1e-9)
+    (row,) = fit(TrainingState.start(Fixed(), config), data, fold, config)
+    total = 3 * (4 / 6) * -log(3 / 4) + 1 * (4 / 2) * -log(1 / 4)
+    assert row["train_loss"] == pytest.approx(total / (3 * (4 / 6) + 4 / 2))
+    assert row["validation_loss"] == pytest.approx(-log(1 / 4))  # scores are not weighted
+
+
+def test_the_mean_training_loss_counts_graphs_and_not_batches() -> None:
+    graphs = pack([(1, [])] * 5, y=[0, 0, 0, 1, 1], classes=["a", "b"])
+    data = TensorSet(graphs, np.ones((5, 1), np.float32))
+    config = TrainingConfig(epochs=1, batch_size=2, learning_rate=1e-9)
+    (row,) = fit(TrainingState.start(Fixed(), config), data, Fold(*[np.arange(5)] * 3), config)
+    assert row["train_loss"] == pytest.approx((3 * -log(3 / 4) + 2 * -log(1 / 4)) / 5)
+
+
+@pytest.fixture(params=LAYOUTS)
+def two_graphs(request: pytest.FixtureRequest) -> Batch:
+    """Three nodes with truth 3, 1, 0, and two nodes of which nothing is known."""
+    graphs = pack([(3, []), (2, [])], y=[0, 1], classes=["a", "b"], true_saliency=[3.0, 1, 0, 0, 0])
+    return TensorSet(graphs, np.ones((5, 1), np.float32), layout=request.param).batch(np.arange(2))
+
+
+def saliency_of(batch: Batch, *values: float) -> Tensor:
+    """Node values in the layout of the batch."""
+    assert batch.truth is not None
+    if batch.truth.dim() == 1:
+        return torch.tensor(values)
+    return torch.tensor([values[:3], [*values[3:], 0.0]])
+
+
+def test_saliency_divergence_by_hand(two_graphs: Batch) -> None:
+    one = saliency_of(two_graphs, 0.5, 0.25, 0.25, 0.9, 0.1)
+    other = saliency_of(two_graphs, 0.75, 0.25, 0.0, 0.5, 0.5)
+    by_hand = 0.75 * log(0.75 / 0.5) + 0.25 * log(0.25 / 0.25)
+    assert saliency_divergence(two_graphs, (one,), ()).item() == pytest.approx(by_hand)
+    assert saliency_divergence(two_graphs, (other,), ()).item() == pytest.approx(0, abs=1e-7)
+    assert saliency_divergence(two_graphs, (one, other), ()).item() == pytest.approx(by_hand / 2)
+    assert saliency_divergence(two_graphs, (one, other), (0,)).item() == pytest.approx(by_hand)
+    assert saliency_divergence(two_graphs, (one, other), (1,)).item() == pytest.approx(0, abs=1e-7)
+
+
+def test_the_divergence_enters_the_loss_with_its_weight(two_graphs: Batch) -> None:
+    model = Fixed(saliency_of(two_graphs, 0.5, 0.25, 0.25, 0.9, 0.1))
+    plain = loss_of(model, two_graphs, TrainingConfig()).item()
+    with_weight = loss_of(model, two_graphs, TrainingConfig(saliency_weight=2.0)).item()
+    assert with_weight - plain == pytest.approx(2 * 0.75 * log(1.5))
+
+
+def test_a_saliency_of_zero_where_the_truth_is_not_gives_a_finite_loss(two_graphs: Batch) -> None:
+    saliency = saliency_of(two_graphs, 0.0, 1.0, 0.0, 0.5, 0.5).requires_grad_()
+    loss = saliency_divergence(two_graphs, (saliency,), ())
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert saliency.grad is not None
+    assert torch.isfinite(saliency.grad).all()
+
+
+def divergence(state: TrainingState, data: TensorSet) -> float:
+    with torch.no_grad():
+        batch = data.batch(FOLD.train)
+        return saliency_divergence(batch, state.model.eval().encode(batch).saliency, ()).item()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_supervised_saliency_moves_towards_the_truth(layout: str) -> None:
+    found = {}
+    for weight in (0.0, 10.0):
+        values = {"training__saliency_weight": weight, "training__layout": layout, "data__encodings": "degree"}
+        state, data, config = started(tiny(training__epochs=60, training__learning_rate=0.03, **values))
+        before = divergence(state, data)
+        list(fit(state, data, FOLD, config))
+        found[weight] = divergence(state, data)
+    assert found[10.0] < 0.2 * before
+    assert found[10.0] < 0.2 * found[0.0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "truth", "message"),
+    [
+        (tiny(training__saliency_weight=1), False, "training.saliency_weight: got data without true saliency"),
+        (tiny("gcn", training__saliency_weight=1), True, "training.saliency_weight: got a model without saliency"),
+        (
+            tiny(training__saliency_weight=1, training__saliency_layers="0,2"),
+            True,
+            "training.saliency_layers: got 2, expected 0..1",
+        ),
+    ],
+)
+def test_supervision_that_cannot_be_is_refused_at_once(settings: Settings, truth: bool, message: str) -> None:
+    state, data, config = started(settings, truth)
+    with pytest.raises(InputError, match=message):
+        check_supervision(state.model, data, config)
+    with pytest.raises(InputError, match=message):
+        next(fit(state, data, FOLD, config))
+
+
+# Evaluation
+
+
+def test_training_is_in_training_mode_and_evaluation_in_eval_mode() -> None:
+    curve = Curve([0.5] * 3)
+    follow(curve)
+    assert curve.modes == [True, False] * 3
+
+
+def test_evaluation_is_without_dropout_and_with_the_running_statistics() -> None:
+    state, data, config = started(tiny(model__dropout=0.5, model__norm="batch"))
+    for _ in fit(state, data, FOLD, config):
+        norm = state.model.norms[0]
+        assert isinstance(norm, BatchNorm)
+        statistics = norm.running_mean.clone()
+        state.model.train()
+        together, saliency = predict_logits(state.model, data, FOLD.test)
+        alone = [predict_logits(state.model, data, FOLD.test[i : i + 1])[0] for i in range(4)]
+        assert not state.model.training
+        assert torch.equal(norm.running_mean, statistics)
+        torch.testing.assert_close(torch.cat(alone), together, rtol=1e-4, atol=1e-5)
+        assert torch.equal(predict_logits(state.model, data, FOLD.test)[0], together)
+        assert len(saliency) == 2
+
+
+def test_logits_do_not_depend_on_the_batch_size() -> None:
+    state, data, _ = started(tiny())
+    whole, saliency = predict_logits(state.model, data, np.arange(24))
+    parts, piecewise = predict_logits(state.model, data, np.arange(24), batch_size=5)
+    torch.testing.assert_close(parts, whole, rtol=1e-4, atol=1e-5)
+    assert len(saliency) == len(piecewise) == 2
+    for one, other in zip(saliency, piecewise, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_a_saliency_that_is_drawn_at_every_call_is_drawn_alike_in_evaluation() -> None:
+    state, data, _ = started(tiny(model__saliency="redrawn"))
+    one, again = (predict_logits(state.model, data, np.arange(24)) for _ in range(2))
+    assert torch.equal(one[0], again[0])
+    assert all(map(torch.equal, one[1], again[1]))
+
+
+# A loss that is no number
+
+
+def test_divergence_names_epoch_and_batch_and_keeps_the_best_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    state, data, config = started(tiny())
+    calls = iter(range(100))
+    real = loop.loss_of
+
+    def breaks_in_the_fourth_batch(*args: Any) -> Tensor:
+        loss = real(*args)
+        return loss * float("nan") if next(calls) == 3 else loss
+
+    monkeypatch.setattr(loop, "loss_of", breaks_in_the_fourth_batch)
+    rows = fit(state, data, FOLD, config)
+    next(rows)
+    good = snapshot(state.model)
+    message = r"^loss is nan in epoch 2, batch 2; lower training.learning_rate.*; the weights of epoch 1 are kept$"
+    with pytest.raises(Diverged, match=message):
+        next(rows)
+    assert equal(snapshot(state.model), good)
+    assert len(state.history) == 1
+
+
+def test_divergence_of_the_validation_loss_is_seen_too() -> None:
+    state, data, config = started(tiny())
+    data.x[data.node_ptr[16] : data.node_ptr[20]] = float("inf")  # the validation graphs
+    start = snapshot(state.model)
+    with pytest.raises(Diverged, match=r"^validation loss is nan after epoch 1; .*; no epoch was completed"):
+        list(fit(state, data, FOLD, config))
+    assert equal(snapshot(state.model), start)
+
+
+def test_a_rate_beyond_reason_diverges_and_leaves_finite_weights() -> None:
+    state, data, config = started(tiny(training__learning_rate=1e30, training__epochs=20))
+    with pytest.raises(Diverged):
+        list(fit(state, data, FOLD, config))
+    assert all(torch.isfinite(value).all() for value in snapshot(state.model).values())
+    assert all(p.requires_grad for p in state.model.parameters())
+
+
+# Settings that make no sense
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("epochs", 0), ("batch_size", 0), ("schedule_epochs", 0), ("alternate_epochs", 0),
+        ("weight_decay", -0.1), ("weight_decay", float("nan")), ("weight_decay", float("inf")),
+        ("saliency_weight", -1.0), ("saliency_weight", float("inf")), ("patience", -1), ("seed", -1), ("seed", 2**63),
+        ("learning_rate", 0.0), ("learning_rate", float("nan")), ("learning_rate", float("inf")),
+        ("saliency_layers", (0, -1)),
+    ],
+)  # fmt: skip
+def test_nonsense_is_refused_by_name(field: str, value: Any) -> None:
+    with pytest.raises(InputError, match=f"^training.{field}: got "):
+        TrainingConfig(**{field: value})
+
+
+@given(seed=st.integers(0, 2**63 - 1), epoch=st.integers(1, 10_000))
+def test_any_seed_gives_a_seed_for_every_epoch(seed: int, epoch: int) -> None:
+    mixed = loop._mix(seed, epoch)
+    assert 0 <= mixed < 2**63
+    assert mixed != loop._mix(seed, epoch + 1)
+    TrainingConfig(seed=seed)
