@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: quickstart test lint clean
+.PHONY: quickstart test lint bench clean
 .DEFAULT_GOAL := quickstart
 
 .venv/ready: constraints.txt pyproject.toml
@@ -21,6 +21,9 @@ lint: .venv/ready  ## style and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+bench: .venv/ready  ## speed beside PyTorch Geometric; leave the machine alone meanwhile
+	$(BIN)/sargnn bench --out results/bench.jsonl
 
 clean:  ## forget the environment and the caches
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

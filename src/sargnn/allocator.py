@@ -17,8 +17,8 @@ MOST_KEPT = 2**29
 def keep_freed_memory() -> None:
     """Let tensors of a step reuse the memory of the step before.
 
-    By default glibc returns every freed block of more than a few hundred kilobytes to the kernel, and the next tensor of
-    that size pays for fresh, zeroed pages: longer than most operations on it take. Other C libraries are left alone.
+    By default glibc returns large freed blocks to the kernel, and the next tensor of that size pays for fresh, zeroed
+    pages: longer than most operations on it take. Other C libraries are left alone.
     """
     if platform.libc_ver()[0] == "glibc":
         library = ctypes.CDLL(None)

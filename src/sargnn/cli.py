@@ -209,7 +209,7 @@ def explain_compare(
 ) -> None:
     """Train a model and compare its saliency with other explainers: time, fidelity, truth, stability."""
     result = _commands().explain_compare(
-        data, out, model, assignments or [], config, seed, graphs, seeds, explainers or []
+        data, out, model, assignments or [], config, seed, graphs, seeds, explainers or [], _command()
     )  # fmt: skip
     if as_json:
         answer({key: value for key, value in result.items() if key != "table"}, as_json, data)
@@ -255,11 +255,38 @@ def reproduce(
     ] = "local",
     workers: Annotated[int | None, typer.Option("--workers", help="Worker processes.")] = None,
     address: Annotated[str | None, typer.Option("--address", help="Of a Ray cluster.")] = None,
+    rows: Annotated[
+        Path | None, typer.Option("--rows", help="Start a new store from these rows (.jsonl or .jsonl.gz).")
+    ] = None,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
     """Compute a table of the paper under the strict protocol, beside the published numbers."""
-    answer(_commands().reproduce(name, preset, out, data, engine, workers, address, device), as_json, name)
+    answer(_commands().reproduce(name, preset, out, data, engine, workers, address, device, rows), as_json, name)
+
+
+@app.command()
+def bench(
+    quick: Annotated[bool, typer.Option("--quick", help="The main rows alone, in about a minute.")] = False,
+    contender: Annotated[
+        list[str] | None, typer.Option("--contender", help="Only this one, against pyg-gcn; repeat it for more.")
+    ] = None,
+    batch: Annotated[list[int] | None, typer.Option("--batch", help="Graphs in a batch; repeat it for more.")] = None,
+    hidden: Annotated[list[int] | None, typer.Option("--hidden", help="Features of a node; repeat it for more.")] = None,
+    threads: Annotated[list[int] | None, typer.Option("--threads", help="Threads; repeat it for more.")] = None,
+    busy_limit: Annotated[
+        float, typer.Option("--busy-limit", help="Cores that others may use before a row is refused.")
+    ] = 0.1,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A file for the rows, one JSON object a line; a drawing beside it.")
+    ] = None,
+    device: Device = "cpu",
+    as_json: Json = False,
+) -> None:
+    """Measure speed beside PyTorch Geometric and other formulations: ratios, each with its spread."""
+    sizes = (tuple(batch or ()), tuple(hidden or ()), tuple(threads or ()))
+    result = _commands().bench(quick, tuple(contender or ()), *sizes, busy_limit, out, device, _command())
+    print(json.dumps(result["answer"], allow_nan=False) if as_json else result["table"])
 
 
 @data_app.command("list")

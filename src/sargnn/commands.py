@@ -28,7 +28,7 @@ from sargnn.training.calibration import assess, load_calibration, save_calibrati
 from sargnn.training.calibration import calibrate as fit_calibration
 from sargnn.training.metrics import confusion
 from sargnn.training.model_folder import load_model, read_training
-from sargnn.training.run import TrainingRun, find_device, parts_of, score, versions
+from sargnn.training.run import TrainingRun, find_device, hardware, parts_of, score, versions
 from sargnn.training.settings import Settings, read_settings
 from sargnn.training.tracking import tracking
 from sargnn.training.trained import Prediction, TrainedModel
@@ -42,7 +42,8 @@ QUICKSTART_SIZES = (4000, 500, 1000, 0)
 QUICKSTART_SETTINGS = {
     "data.encodings": ("degree", "random-walk"),
     "model.normalize": "none",
-    "training.epochs": 40,
+    "training.epochs": 50,
+    "training.patience": 0,
     "training.learning_rate": 3e-3,
     "training.schedule": "cosine",
 }
@@ -203,7 +204,7 @@ def explain(
 
 def explain_compare(
     data: str, out: Path | None, model: str | None, assignments: list[str], config: Path | None, seed: int | None,
-    graphs: int, seeds: int, explainers: list[str],
+    graphs: int, seeds: int, explainers: list[str], command: str,
 ) -> Answer:  # fmt: skip
     from sargnn.explain.compare import as_table, compare
 
@@ -211,7 +212,7 @@ def explain_compare(
     rows = []
     for row in compare(_load(data), settings, count=graphs, seeds=seeds, explainers=explainers):
         note(f"{row['data']}: {row['explainer']} of {row['model']}, {row['seconds_per_graph']:.3g} s a graph")
-        rows.append(row)
+        rows.append({**row, "command": command})
         if out is not None:  # the whole file each time: what was found stays, whatever dies
             write_file(out, "".join(json.dumps(each, allow_nan=False) + "\n" for each in rows))
     return {"rows": rows, "table": as_table(rows), "file": None if out is None else str(out)}
@@ -226,8 +227,12 @@ def reproduce(
     workers: int | None,
     address: str | None,
     device: str,
+    rows: Path | None = None,
 ) -> Answer:
-    """Run a table of the paper into its store and write it down beside the published numbers."""
+    """Run a table of the paper into its store and write it down beside the published numbers.
+
+    ``rows``: a file of rows that a store which is still empty starts from, such as the one this project keeps.
+    """
     from sargnn.experiments.paper import PRESETS
     from sargnn.experiments.store import Store
     from sargnn.experiments.study import STUDIES, finished_results, only, run_study
@@ -238,6 +243,8 @@ def reproduce(
     os.environ["SARGNN_DEVICE"] = str(find_device(device))
     study = only(STUDIES[name](PRESETS[preset]), only_data)
     with Store(out / f"{preset}.sqlite") as store:
+        if rows is not None and not store.rows():
+            store.import_rows(rows)
         if engine != "none":
             run_study(study, store, show_study(), engine=engine, workers=workers, address=address)
         results = finished_results(study, store)
@@ -271,6 +278,20 @@ def cv(
     graphs = _load(data)
     require_two_classes(graphs)
     return cross_validate(graphs, data, model, assignments, grid, folds, repeats, split, seed, out)
+
+
+def bench(
+    quick: bool, contenders: tuple[str, ...], batches: tuple[int, ...], hidden: tuple[int, ...],
+    threads: tuple[int, ...], busy_limit: float, out: Path | None, device: str, command: str,
+) -> Answer:  # fmt: skip
+    import sargnn.bench as measuring
+
+    plan = measuring.Plan(quick, contenders, batches, hidden, threads, device, busy_limit, growth=out is not None)
+    rows = measuring.run(plan)
+    files = [] if out is None else measuring.save(rows, out, command, plan)
+    answer = {"rows": [row for row in rows if row["kind"] != "growth"], "versions": versions()}
+    answer |= {"hardware": hardware(find_device(device)), "files": [str(file) for file in files]}
+    return {"answer": answer, "table": measuring.table(rows)}
 
 
 def data_list() -> Answer:

@@ -1,95 +1,235 @@
-"""The models that are compared: this project's, and the same equations written in the ways one finds elsewhere.
+"""The contenders: this project's models, and the same equations written in the ways one finds elsewhere.
 
-Each takes its weights from a :class:`SARGNN`, so that two contenders of one model must give the same logits and the
-same gradient of every weight.
+Contenders of one family take their weights from one model, so they must give the same losses and the same gradient.
 """
 
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 from math import sqrt
+from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.nn import functional as F
+from torch_geometric.data import Batch as CollatedBatch
+from torch_geometric.data import Data
+from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GCNConv, global_add_pool
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from torch_geometric.utils import scatter, softmax
 
+from sargnn.data.batch import Batch, TensorSet
+from sargnn.data.graphs import GraphSet
+from sargnn.data.splits import Fold
+from sargnn.nn.backbones import GCNLayer
 from sargnn.nn.memory import GraphNeuralMemory
-from sargnn.nn.model import SARGNN
+from sargnn.nn.model import SARGNN, VARIANTS, ModelConfig
 from sargnn.nn.saliency import NodeSaliency
+from sargnn.training.loop import TrainingConfig, TrainingState, compiled_loss, fit, loss_of
 
-__all__ = ["MaskSAR", "PyGGCN", "PyGSAR"]
+__all__ = ["CONTENDERS", "FAMILIES", "Contender", "Workload"]
+
+GPU_WORKERS = 8
+"""Processes of PyTorch Geometric's loader beside a GPU; on a CPU they would compete with the training."""
 
 
-class PyGGCN(nn.Module):
-    """PyTorch Geometric's GCN: ``GCNConv``, ReLU, sum pooling and a perceptron."""
+class Workload:
+    """The graphs that all contenders see, in this project's arrays and as PyTorch Geometric's objects."""
 
-    def __init__(self, model: SARGNN) -> None:
-        super().__init__()
+    def __init__(self, graphs: GraphSet, x: np.ndarray, device: torch.device) -> None:
+        self.graphs = graphs
+        self.x = x
+        self.device = device
+        self.tensors = TensorSet(graphs, x, device=device)
+
+    @cached_property
+    def objects(self) -> list[Data]:
+        """One ``Data`` a graph, with inputs, edges and class alone."""
+        made = self.graphs.to_pyg()
+        x = torch.from_numpy(self.x).split(self.graphs.sizes.tolist())
+        return [Data(x=own, edge_index=one.edge_index, y=one.y) for own, one in zip(x, made, strict=True)]
+
+    def model(self, family: str, hidden: int, seed: int = 0) -> SARGNN:
+        """The model that all contenders of a family copy."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            config = ModelConfig(hidden=hidden, **FAMILIES[family])
+            return SARGNN(config, self.x.shape[1], len(self.graphs.classes)).to(self.device)
+
+
+class Contender(ABC):
+    """A model on its way through the bench."""
+
+    def __init__(self, work: Workload, model: SARGNN) -> None:
+        self.work = work
         self.model = copy.deepcopy(model)
-        self.convolutions = nn.ModuleList()
+
+    @abstractmethod
+    def batch(self, index: np.ndarray) -> Any:
+        """The graphs at ``index``, as the model takes them."""
+
+    @abstractmethod
+    def loss(self, batch: Any) -> Tensor:
+        """Mean cross-entropy of a batch."""
+
+    @abstractmethod
+    def epochs(self, batch_size: int) -> Iterator[Any]:
+        """Trains one epoch over all graphs whenever it is asked for the next item."""
+
+    def step(self, batch: Any) -> Tensor:
+        """Forward and backward."""
+        self.model.zero_grad(set_to_none=True)
+        loss = self.loss(batch)
+        loss.backward()
+        return loss.detach()
+
+    def gradient(self, batch: Any) -> Tensor:
+        """Of all weights, as one vector."""
+        self.step(batch)
+        gradients = (p.grad if p.grad is not None else torch.zeros_like(p) for p in self.model.parameters())
+        return torch.cat([gradient.flatten() for gradient in gradients])
+
+
+class Ours(Contender):
+    """This project's model, batches and training loop."""
+
+    def __init__(self, work: Workload, model: SARGNN, compiled: bool = False) -> None:
+        super().__init__(work, model)
+        self.compiled = compiled
+
+    def batch(self, index: np.ndarray) -> Batch:
+        return self.work.tensors.unordered_batch(index)
+
+    def loss(self, batch: Batch) -> Tensor:
+        return (compiled_loss() if self.compiled else loss_of)(self.model, batch, TrainingConfig())
+
+    def epochs(self, batch_size: int) -> Iterator[Any]:
+        config = TrainingConfig(epochs=10**6, batch_size=batch_size, patience=0, compile=self.compiled)
+        everything, nothing = np.arange(len(self.work.graphs)), np.empty(0, np.int64)
+        # One graph is assessed after every epoch, so that the time is that of the training.
+        fold = Fold(everything, everything[:1], nothing)
+        return fit(TrainingState.start(self.model, config), self.work.tensors, fold, config)
+
+
+class PyG(Contender):
+    """PyTorch Geometric's objects, collation and loader, around a model that takes ``x, edge_index, graph, graphs``."""
+
+    def batch(self, index: np.ndarray) -> CollatedBatch:
+        return CollatedBatch.from_data_list([self.work.objects[g] for g in index.tolist()]).to(self.work.device)
+
+    def loss(self, batch: CollatedBatch) -> Tensor:
+        return F.cross_entropy(self.logits(batch.x, batch.edge_index, batch.batch, batch.num_graphs), batch.y)
+
+    @abstractmethod
+    def logits(self, x: Tensor, edge_index: Tensor, graph: Tensor, graphs: int) -> Tensor:
+        """The model."""
+
+    def epochs(self, batch_size: int) -> Iterator[Any]:
+        optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-3, fused=True)
+        on_gpu = self.work.device.type == "cuda"
+        workers = {"num_workers": GPU_WORKERS, "persistent_workers": True, "pin_memory": True} if on_gpu else {}
+        loader = DataLoader(self.work.objects, batch_size, shuffle=True, **workers)
+        while True:
+            total = 0.0
+            for batch in loader:
+                optimizer.zero_grad(set_to_none=True)
+                loss = self.loss(batch.to(self.work.device))
+                loss.backward()
+                optimizer.step()
+                total += loss.item() * batch.num_graphs
+            yield total
+
+
+class PyGGCN(PyG):
+    """Plain GCN: ``GCNConv``, ReLU, sum pooling and a perceptron."""
+
+    def __init__(self, work: Workload, model: SARGNN) -> None:
+        super().__init__(work, model)
+        self.convolutions = []
         for layer in self.model.backbone:
+            assert isinstance(layer, GCNLayer)
             convolution = GCNConv(layer.theta.in_features, layer.theta.out_features, bias=False)
             convolution.lin.weight = layer.theta.weight
             self.convolutions.append(convolution)
 
-    def forward(self, x: Tensor, edge_index: Tensor, graph: Tensor, graphs: int) -> Tensor:
+    def logits(self, x: Tensor, edge_index: Tensor, graph: Tensor, graphs: int) -> Tensor:
         for convolution in self.convolutions:
             x = convolution(x, edge_index).relu()
         return self.model.head(global_add_pool(x, graph, graphs))
 
 
-class PyGSAR(nn.Module):
-    """SAR-GCN (weighted sum) as one would write it with PyTorch Geometric: keys and values of every node, ``softmax``
-    over segments, ``scatter``."""
+class PyGSAR(PyG):
+    """SAR-GCN as one would write it with PyTorch Geometric: keys and values of every node, ``softmax`` over segments,
+    ``scatter``."""
 
-    def __init__(self, model: SARGNN) -> None:
-        super().__init__()
-        self.model = copy.deepcopy(model)
-
-    def forward(self, x: Tensor, edge_index: Tensor, graph: Tensor, graphs: int) -> Tensor:
+    def logits(self, x: Tensor, edge_index: Tensor, graph: Tensor, graphs: int) -> Tensor:
         model = self.model
         edges, local = gcn_norm(edge_index, num_nodes=len(x), dtype=x.dtype)
+        assert model.initial_memory is not None
         memory = model.initial_memory.vector.expand(graphs, -1)
-        for read, salience, layer in zip(model.memory_layers, model.saliency_layers, model.backbone, strict=False):
+        layers: Any = zip(model.memory_layers, model.saliency_layers, model.backbone, strict=False)
+        for read, compare, layer in layers:
             memory = self.read(read, x, memory, graph)
-            saliency = self.saliency(salience, x, memory, graph)
+            saliency = self.saliency(compare, x, memory, graph)
             fused = local + model.fusion.beta * saliency.index_select(0, edges[0])
             weights = softmax(fused, edges[1], num_nodes=len(x))
             messages = weights.unsqueeze(-1) * layer.theta(x).index_select(0, edges[0])
             x = scatter(messages, edges[1], dim_size=len(x)).relu()
-        return model.head(self.read(model.memory_layers[-1], x, memory, graph))
+        last: Any = model.memory_layers[-1]
+        return model.head(self.read(last, x, memory, graph))
 
     def read(self, layer: GraphNeuralMemory, h: Tensor, memory: Tensor, graph: Tensor) -> Tensor:
         """M^l = M^{l-1} + F_MLP(softmax(q_m Kᵀ / √d) V)."""
         query, key, value = layer.query(memory), layer.key(h), layer.value(h)
-        scores = (query.index_select(0, graph) * key).sum(-1) / sqrt(key.shape[-1])
-        weights = softmax(scores, graph, num_nodes=len(memory))
+        weights = self.attention(query, key, graph)
         return memory + layer.mlp(scatter(weights.unsqueeze(-1) * value, graph, dim_size=len(memory)))
 
     def saliency(self, layer: NodeSaliency, h: Tensor, memory: Tensor, graph: Tensor) -> Tensor:
         """s = softmax(q_s K_sᵀ / √d_s)."""
-        query, key = layer.query(memory), layer.key(h)
+        return self.attention(layer.query(memory), layer.key(h), graph)
+
+    def attention(self, query: Tensor, key: Tensor, graph: Tensor) -> Tensor:
         scores = (query.index_select(0, graph) * key).sum(-1) / sqrt(key.shape[-1])
-        return softmax(scores, graph, num_nodes=len(memory))
+        return softmax(scores, graph, num_nodes=len(query))
 
 
 class MaskSAR(PyGSAR):
-    """The same, but every graph attends to the nodes of the whole batch, and a mask of graphs x nodes leaves those of
-    the others out: the formulation of the authors' released code, whose cost grows with the square of the batch."""
+    """The same, but every graph attends to the nodes of the whole batch and a mask of graphs x nodes leaves out those
+    of the others, as in the authors' released code: the cost grows with the square of the batch."""
+
+    def logits(self, x: Tensor, edge_index: Tensor, graph: Tensor, graphs: int) -> Tensor:
+        # A row of the mask for each graph, one after the other, as is done there.
+        self.mask = torch.cat([(graph == number).unsqueeze(0) for number in range(graphs)])
+        return super().logits(x, edge_index, graph, graphs)
 
     def read(self, layer: GraphNeuralMemory, h: Tensor, memory: Tensor, graph: Tensor) -> Tensor:
-        query, key, value = layer.query(memory), layer.key(h), layer.value(h)
-        scores = (query @ key.mT / sqrt(key.shape[-1])).masked_fill(~self.mask, float("-inf"))
-        return memory + layer.mlp(scores.softmax(-1) @ value)
+        return memory + layer.mlp(self.over_all(layer.query(memory), layer.key(h)) @ layer.value(h))
 
     def saliency(self, layer: NodeSaliency, h: Tensor, memory: Tensor, graph: Tensor) -> Tensor:
-        query, key = layer.query(memory), layer.key(h)
-        scores = (query @ key.mT / sqrt(key.shape[-1])).masked_fill(~self.mask, float("-inf"))
-        return scores.softmax(-1).sum(0)  # one graph's distribution in each row, zeros elsewhere
+        return self.over_all(layer.query(memory), layer.key(h)).sum(0)  # a node has one entry that is not zero
 
-    def forward(self, x: Tensor, edge_index: Tensor, graph: Tensor, graphs: int) -> Tensor:
-        # Graph after graph, as there: a row of ones at its own nodes.
-        self.mask = torch.cat([(graph == number).unsqueeze(0) for number in range(graphs)])
-        return super().forward(x, edge_index, graph, graphs)
+    def over_all(self, query: Tensor, key: Tensor) -> Tensor:
+        scores = query @ key.mT / sqrt(key.shape[-1])
+        return scores.masked_fill(~self.mask, float("-inf")).softmax(-1)
+
+
+FAMILIES: dict[str, dict[str, Any]] = {
+    **{b: {"backbone": b, **VARIANTS["base"]} for b in ("gcn", "gin", "sage", "gat")},
+    **{f"sar-{b}": {"backbone": b} for b in ("gcn", "gin", "sage", "gat")},
+    **{f"sar-{b}-scaling": {"backbone": b, "fusion": "scaling"} for b in ("gcn", "gin", "sage", "gat")},
+}
+"""Models that are compared, as values of the config."""
+
+CONTENDERS: dict[str, tuple[str, Callable[[Workload, SARGNN], Contender]]] = {
+    **{family: (family, Ours) for family in FAMILIES},
+    **{f"{family}-compiled": (family, partial(Ours, compiled=True)) for family in ("gcn", "sar-gcn")},
+    "pyg-gcn": ("gcn", PyGGCN),
+    "pyg-sar-gcn": ("sar-gcn", PyGSAR),
+    "mask-sar-gcn": ("sar-gcn", MaskSAR),
+}
+"""Name -> the family it computes, and how it is built."""

@@ -37,6 +37,10 @@ CLASS_NAMES = ("label", "y", "class", "target")
 WINDOW = 4096
 """Graphs that are assembled at once."""
 
+NO_CLASS = ("no class", "one for every graph")
+NO_PART = ("no value", "one for every graph or for none")
+"""What came and what was expected."""
+
 LISTED = 20
 """Most graphs that were left out and have a note of their own."""
 
@@ -93,9 +97,9 @@ class Assembler:
         self._edges: list[np.ndarray] = []
         self._merged = 0
         self._classes: list[str | None] = []
-        self._unlabelled: list[Problem] = []
         self._parts: list[int] = []
-        self._apart: list[Problem] = []
+        self._missing = {"class": Problems(), "part": Problems()}
+        """Problems only if other graphs have a class, or a part."""
         self._graph_names: list[str | None] = []
         self._node_names: list[np.ndarray | None] = []
         self._notes: list[str] = []
@@ -133,10 +137,17 @@ class Assembler:
         count = len(rows.graph)
         own = columns.pop("graph_name", names)
         self._graph_names += [None if name is None else text_of(name) for name in own]
-        self._parts += [self._part(value, rows, row) for row, value in enumerate(columns.pop("part", [None] * count))]
+        if "part" in columns:
+            self._parts += [self._part(value, rows, row) for row, value in enumerate(columns.pop("part"))]
+        else:
+            self._parts += [-1] * count
+            self._missing["part"].take([self._tell(rows, "part", 0, *NO_PART)], count)
         key = next((name for name in self.class_names if name in columns), None)
-        values = columns.pop(key) if key else [None] * count
-        self._classes += [self._class(value, rows, row, key or "label") for row, value in enumerate(values)]
+        if key:
+            self._classes += [self._class(value, rows, row, key) for row, value in enumerate(columns.pop(key))]
+        else:
+            self._classes += [None] * count
+            self._missing["class"].take([self._tell(rows, (*self.class_names, "label")[0], 0, *NO_CLASS)], count)
         for name in CLASS_NAMES:
             if columns.pop(name, None) is not None and key:
                 self._note(f"took {shown(key)} as the class, not {shown(name)}")
@@ -152,7 +163,7 @@ class Assembler:
             got = kind_of(value) if strange else text
             self.problems.take([self._tell(rows, key, row, got, "a whole number or a text as the class")])
         elif not text:
-            self._unlabelled.append(self._tell(rows, key, row, "no class", "one for every graph"))
+            self._missing["class"].take([self._tell(rows, key, row, *NO_CLASS)])
         return text or None
 
     def _part(self, value: Any, rows: Rows, row: int) -> int:
@@ -161,7 +172,7 @@ class Assembler:
         if part in PARTS:
             return PARTS.index(part)
         if not part and (value is None or isinstance(value, str)):
-            self._apart.append(self._tell(rows, "part", row, "no value", "one for every graph or for none"))
+            self._missing["part"].take([self._tell(rows, "part", row, *NO_PART)])
         else:
             expected = f"one of {', '.join(PARTS)}"
             self.problems.take([self._tell(rows, "part", row, shown(value), expected)])
@@ -246,18 +257,18 @@ class Assembler:
         fields: dict[str, Any] = {}
         if any(name is not None for name in self._graph_names):
             fields["graph_names"] = tuple(str(g) if n is None else n for g, n in enumerate(self._graph_names))
-        if len(self._unlabelled) < len(self._classes):
-            if not self._unlabelled:
+        if (missing := self._missing["class"]).count < len(self._classes):
+            if not missing.count:
                 names = sorted({name for name in self._classes if name is not None}, key=natural_order)
                 index = {name: i for i, name in enumerate(names)}
                 fields["y"] = np.array([index.get(name or "", -1) for name in self._classes], np.int64)
                 fields["classes"] = tuple(names)
             elif labelled:
-                self.problems.take(self._unlabelled)
+                self.problems.take(missing.found, missing.count)
             else:
-                self._note(f"left the classes out: {len(self._unlabelled)} graphs have none")
-        if len(self._apart) < len(self._parts):
-            self.problems.take(self._apart)
+                self._note(f"left the classes out: {missing.count} graphs have none")
+        if (missing := self._missing["part"]).count < len(self._parts):
+            self.problems.take(missing.found, missing.count)
             fields["part"] = np.array(self._parts, np.int8)
         return fields
 

@@ -367,8 +367,8 @@ class PaddedBatch(Batch):
 class PairedBatch(PaddedBatch):
     """Padded, but every row of ``n`` nodes holds two graphs, a large one and a small one, so that little is padding.
 
-    Graphs are numbered row after row: graph ``2 r`` comes first in row ``r``, graph ``2 r + 1`` second. Of an odd number
-    of graphs the last is alone.
+    Graphs are numbered row after row: graph ``2 r`` comes first in row ``r``, graph ``2 r + 1`` second. Of an odd
+    number of graphs the last is alone.
     """
 
     x: Float[Tensor, "rows n F"]

@@ -59,8 +59,9 @@ def read_smiles(
 def scaffold_split(molecules: GraphSet | Sequence[str], *, validation: float = 0.1, test: float = 0.1) -> Fold:
     """A harder division than a random one: molecules with the same Bemis-Murcko scaffold are in the same part.
 
-    Scaffolds are taken from the most common to the rarest; the first fill the training part, then the validation part,
-    then the test part. ``molecules`` are SMILES, or a set read from SMILES.
+    Scaffolds are taken from the most common to the rarest, and each goes to the first of training, validation and test
+    part that has room for it: the test is on molecules unlike those trained on. ``molecules`` are SMILES, or a set read
+    from SMILES.
 
     >>> fold = scaffold_split(["c1ccccc1C", "c1ccccc1O", "C1CCCCC1", "c1ccncc1"], validation=0.25, test=0.25)
     >>> fold.train.tolist(), fold.validation.tolist(), fold.test.tolist()
@@ -111,16 +112,16 @@ def _class_column(table: CsvTable, smiles: int, labels: str | None) -> int | Non
         got = ", ".join(map(shown, table.header))
         raise InputError(f"{table.path} line 1: got columns {got}, expected one called {shown(labels)}")
     if column is None and len(others) == 1:
-        values = [row[others[0]] for _, row in table.rows()]
+        values = [row[others[0]] for _, row in CsvTable(table.path, Problems()).rows()]
         column = others[0] if len(set(values)) <= max(2, len(values) // 2) else None
     return column
 
 
 def _records(table: CsvTable, smiles: int, label: int | None, problems: Problems) -> Iterator[Record]:
     chem = _rdkit()
-    rows = list(table.rows())
-    has_classes = label is not None and any(row[label].strip() for _, row in rows)
-    for line, row in rows:
+    first_look = CsvTable(table.path, Problems())  # so that no problem is told twice
+    has_classes = label is not None and any(row[label].strip() for _, row in first_look.rows())
+    for line, row in table.rows():
         where = {"file": str(table.path), "line": line, "field": table.header[smiles]}
         text = row[smiles].strip()
         molecule, reason = _parse(chem, text)

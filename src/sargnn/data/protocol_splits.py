@@ -10,11 +10,12 @@ from urllib.request import urlopen
 
 from sargnn.data.cache import data_folder
 from sargnn.data.graphs import GraphSet
+from sargnn.data.known import KNOWN, mismatch
 from sargnn.data.splits import Fold, official, read_splits, stratified_folds
 from sargnn.errors import InputError
 from sargnn.files import write_file
 
-__all__ = ["protocol_folds"]
+__all__ = ["has_own_folds", "protocol_folds"]
 
 PUBLISHED = {
     "ENZYMES": ("ENZYMES_splits.json", "CHEMICAL/ENZYMES_splits.json"),
@@ -36,13 +37,18 @@ def protocol_folds(graphs: GraphSet) -> list[Fold]:
     division = official(graphs)
     if division is not None:
         return [division]
+    if not has_own_folds(graphs):
+        assert graphs.y is not None
+        return stratified_folds(graphs.y, 10, seed=0)
     if graphs.name in PUBLISHED:
         return read_splits(_published(graphs.name), graphs)
-    if graphs.name in OWN:
-        with resources.as_file(resources.files("sargnn.data") / "folds" / f"{graphs.name}.json") as path:
-            return read_splits(path, graphs)
-    assert graphs.y is not None
-    return stratified_folds(graphs.y, 10, seed=0)
+    with resources.as_file(resources.files("sargnn.data") / "folds" / f"{graphs.name}.json") as path:
+        return read_splits(path, graphs)
+
+
+def has_own_folds(graphs: GraphSet) -> bool:
+    """Whether ten folds are fixed for a set: it is a known one, not just another set of that name."""
+    return graphs.name in (*PUBLISHED, *OWN) and not mismatch(graphs, KNOWN[graphs.name])
 
 
 def _published(name: str) -> Path:

@@ -131,7 +131,7 @@ class _Reader:
         whole = Chunk.joined(list(graphs.table.chunks()), len(graphs.table.header))
         ids = graphs.ids(_Part(np.arange(len(whole)), whole), "graph")
         self.index: dict[str, int] = {}
-        first_rows = []
+        first_rows: list[int] = []
         for row, id_ in enumerate(ids):
             if id_ in self.index:
                 graphs.refuse(int(whole.lines[row]), f"graph {shown(id_)} again", "every graph once", "graph")

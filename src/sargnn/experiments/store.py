@@ -11,12 +11,14 @@ cluster (see :mod:`sargnn.experiments.engine`), not through a network folder.
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import os
 import platform
 import sqlite3
 import threading
 import time
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
@@ -29,7 +31,7 @@ from uuid import uuid4
 from sargnn.errors import InputError
 from sargnn.files import write_file
 
-__all__ = ["Job", "Row", "Store", "job_id", "to_json"]
+__all__ = ["Job", "Row", "Store", "job_id", "read_rows", "to_json"]
 
 Job = dict[str, Any]
 Row = dict[str, Any]
@@ -148,16 +150,20 @@ class Store:
                 self._db.executemany("DELETE FROM claims WHERE owner = ? AND id = ?", keys)
 
     def export(self, path: Path | str, **match: Any) -> None:
-        """Write the rows, or those that match, as JSON lines: id, job, row (what the job does not say), finished."""
+        """Write the rows, or those that match, as JSON lines: id, job, row (what the job does not say), finished.
+
+        A name that ends in ``.gz`` is compressed; equal rows give equal bytes.
+        """
         lines = (
             to_json({"id": row["id"], "job": json.loads(job), "row": json.loads(result), "finished": finished})
             for row, job, result, finished in self._records(match)
         )
-        write_file(Path(path), "".join(line + "\n" for line in lines))
+        text = "".join(line + "\n" for line in lines).encode()
+        write_file(Path(path), gzip.compress(text, mtime=0) if _is_compressed(Path(path)) else text)
 
     def import_rows(self, path: Path | str) -> None:
         """Add the rows that :meth:`export` wrote, all or, if a line is bad, none; rows already here stay."""
-        records = list(_read_lines(Path(path)))
+        records = list(read_rows(Path(path)))
         with self._transaction():
             for record in records:
                 self._insert(record["job"], record["row"], record["finished"])
@@ -224,10 +230,16 @@ def _merge(id: str, job: str, result: str) -> Row:
     return {**json.loads(job), **json.loads(result), "id": id}
 
 
-def _read_lines(path: Path) -> Iterator[Row]:
+def _is_compressed(path: Path) -> bool:
+    return path.suffix == ".gz"
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """The records that :meth:`Store.export` wrote: id, job, row, finished."""
     try:
-        lines = path.read_text().splitlines()
-    except (OSError, ValueError) as error:
+        content = path.read_bytes()
+        lines = (gzip.decompress(content) if _is_compressed(path) else content).decode().splitlines()
+    except (OSError, ValueError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot read ({error})") from error
     for number, line in enumerate(lines, 1):
         try:

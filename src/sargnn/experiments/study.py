@@ -6,6 +6,7 @@ import itertools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from sargnn.data.protocol_splits import protocol_folds
@@ -18,7 +19,7 @@ from sargnn.nn.model import VARIANTS
 from sargnn.training.protocol import Cell, CellResult, assessment_jobs, bundles, collect, select, selection_jobs
 from sargnn.training.settings import Settings
 
-__all__ = ["STUDIES", "Study", "finished_results", "run_study"]
+__all__ = ["STUDIES", "SetFacts", "Study", "finished_results", "only", "run_study"]
 
 WORK = "sargnn.training.protocol:work"
 
@@ -100,16 +101,36 @@ def grid(system: str, kind: str, data: str, preset: paper.Preset, **fixed: Any) 
     )
 
 
-def cell(data: str, system: str, settings: tuple[Settings, ...], preset: paper.Preset) -> Cell:
-    """A cell on a known set: its folds and repeats are those of the preset, or of the set's official division."""
+@dataclass(frozen=True)
+class SetFacts:
+    """What a study must know of a data set to name its jobs."""
+
+    fingerprint: str
+    folds: int
+    """One where the set has an official division."""
+
+
+Facts = Callable[[str], SetFacts]
+
+
+@cache
+def load_facts(data: str) -> SetFacts:
+    """Of the set as it is read now."""
     graphs = load(data)
-    folds = len(protocol_folds(graphs))
-    if folds == 1:
-        return Cell(data, graphs.fingerprint, system, settings, folds=1, repeats=preset.seeds)
-    return Cell(data, graphs.fingerprint, system, settings, folds=min(folds, preset.folds), repeats=preset.repeats)
+    return SetFacts(graphs.fingerprint, len(protocol_folds(graphs)))
 
 
-def table1(preset: paper.Preset, data: Sequence[str] = ("MUTAG", "Letter-high")) -> Study:
+def cell(facts: SetFacts, data: str, system: str, settings: tuple[Settings, ...], preset: paper.Preset) -> Cell:
+    """A cell on a known set: its folds and repeats are those of the preset, or of the set's official division."""
+    if facts.folds == 1:
+        return Cell(data, facts.fingerprint, system, settings, folds=1, repeats=preset.seeds)
+    folds = min(facts.folds, preset.folds)
+    return Cell(data, facts.fingerprint, system, settings, folds=folds, repeats=preset.repeats)
+
+
+def table1(
+    preset: paper.Preset, facts: Facts = load_facts, data: Sequence[str] = ("MUTAG", "Letter-high")
+) -> Study:
     """Ablation: six variants of four backbones on MUTAG and Letter-high."""
     cells, published = {}, {}
     for variant, backbones in paper.TABLE1.items():
@@ -118,26 +139,28 @@ def table1(preset: paper.Preset, data: Sequence[str] = ("MUTAG", "Letter-high"))
                 where = variant, f"{backbone} {name}"
                 kind = "base" if VARIANTS[variant]["saliency"] == "none" else f"sar-{variant[-1]}"
                 fixed = {f"model.{key}": value for key, value in VARIANTS[variant].items()}
-                cells[where] = cell(
-                    name, f"sar-{backbone}", grid(f"sar-{backbone}", kind, name, preset, **fixed), preset
-                )
+                settings = grid(f"sar-{backbone}", kind, name, preset, **fixed)
+                cells[where] = cell(facts(name), name, f"sar-{backbone}", settings, preset)
                 published[where] = numbers[name]
     return Study("Table 1: ablation", cells, published)
 
 
 def table2(
-    preset: paper.Preset, systems: Sequence[str] = paper.SYSTEMS, data: Sequence[str] = paper.DATA_SETS
+    preset: paper.Preset,
+    facts: Facts = load_facts,
+    systems: Sequence[str] = paper.SYSTEMS,
+    data: Sequence[str] = paper.DATA_SETS,
 ) -> Study:
     """Comparison on seven data sets: the base models and the SAR models, the fusion chosen on validation graphs."""
     cells, published = {}, {}
     for system, name in itertools.product(systems, data):
         kind = "sar" if system.startswith("sar-") else "base"
-        cells[system, name] = cell(name, system, grid(system, kind, name, preset), preset)
+        cells[system, name] = cell(facts(name), name, system, grid(system, kind, name, preset), preset)
         published[system, name] = paper.TABLE2[system][paper.DATA_SETS.index(name)]
     return Study("Table 2: comparison", cells, published)
 
 
-def table3(preset: paper.Preset) -> Study:
+def table3(preset: paper.Preset, facts: Facts = load_facts) -> Study:
     """Supervised saliency on TRIANGLES, beside unsupervised."""
     cells, published = {}, {}
     for system, numbers in paper.TABLE3.items():
@@ -147,22 +170,24 @@ def table3(preset: paper.Preset) -> Study:
             settings = grid(
                 system, "sar", "TRIANGLES", preset, **({"training.saliency_weight": weight} if weight else {})
             )
-            cells[system, column] = cell("TRIANGLES", system, settings, preset)
+            cells[system, column] = cell(facts("TRIANGLES"), "TRIANGLES", system, settings, preset)
             published[system, column] = number
     return Study("Table 3: supervised saliency on TRIANGLES", cells, published)
 
 
-def ablations(preset: paper.Preset, data: Sequence[str] = paper.ABLATION_SETS) -> Study:
+def ablations(
+    preset: paper.Preset, facts: Facts = load_facts, data: Sequence[str] = paper.ABLATION_SETS
+) -> Study:
     """What the paper lacks: which part of SAR-GCN helps, one change at a time."""
     cells = {}
     for (row, values), name in itertools.product(paper.ABLATIONS.items(), data):
         kind = "base" if values.get("model.saliency") == "none" else "sar"
         settings = grid("sar-gcn", kind, name, preset, **values)
-        cells[row, name] = cell(name, "sar-gcn", settings, preset)
+        cells[row, name] = cell(facts(name), name, "sar-gcn", settings, preset)
     return Study("Ablations the paper lacks", cells, {})
 
 
-STUDIES: dict[str, Callable[[paper.Preset], Study]] = {
+STUDIES: dict[str, Callable[..., Study]] = {
     "table1": table1,
     "table2": table2,
     "table3": table3,

@@ -126,7 +126,9 @@ class Ensemble:
         size = self.config.batch_size
         order = np.full((len(self.members), self.steps * size), -1)
         for k, member in enumerate(self.members):
-            order[k, : len(member.fold.train)] = epoch_order(member.fold.train, member.training.seed, self.epoch)
+            train = member.fold.train
+            y = self.block.classes[train] if self.config.sampling == "balanced" else None
+            order[k, : len(train)] = epoch_order(train, member.training.seed, self.epoch, y)
         batches = self.block.rows(order.reshape(len(self.members), self.steps, size).swapaxes(0, 1))
         self.step.start_epoch(self.rates, self.epoch)
         for rows in batches:
@@ -182,6 +184,8 @@ class _Block:
         self.closed, self.mask, self.truth = padded.closed, padded.mask, padded.truth
         assert padded.y is not None
         self.y = padded.y
+        assert graphs.y is not None
+        self.classes = graphs.y  # of every graph of the set
         self.device = device
 
     def rows(self, graphs: np.ndarray) -> Tensor:

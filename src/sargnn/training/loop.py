@@ -213,7 +213,7 @@ def _train_epoch(
         train, config.seed, epoch, data.y.cpu().numpy()[train] if config.sampling == "balanced" else None
     )
     make_batch = data.unordered_batch if getattr(model, "takes_pairs", False) else data.batch
-    compute_loss = _compiled(loss_of) if config.compile else loss_of
+    compute_loss = compiled_loss() if config.compile else loss_of
     total = 0.0
     with _seeded(_mix(config.seed, epoch), data.device):
         for number, start in enumerate(range(0, len(order), config.batch_size), 1):
@@ -240,9 +240,9 @@ def loss_of(model: nn.Module, batch: Batch, config: TrainingConfig, weights: Ten
 
 
 @cache
-def _compiled(loss: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The loss as compiled code, once for batches of all sizes."""
-    return torch.compile(loss, dynamic=True)
+def compiled_loss() -> Callable[..., Tensor]:
+    """:func:`loss_of` as compiled code, the same for batches of all sizes."""
+    return torch.compile(loss_of, dynamic=True)
 
 
 def saliency_divergence(batch: Batch, saliency: tuple[Tensor, ...], layers: tuple[int, ...]) -> Tensor:

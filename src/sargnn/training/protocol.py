@@ -31,7 +31,7 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.protocol_splits import protocol_folds
 from sargnn.data.sources import load
 from sargnn.data.splits import Fold, read_splits
-from sargnn.errors import Diverged
+from sargnn.errors import Diverged, InputError
 from sargnn.training import metrics
 from sargnn.training.ensemble import OWN, Ensemble, Fitted, Member, fit_together
 from sargnn.training.progress import Progress
@@ -62,10 +62,12 @@ class Cell:
     """A split file; none: the protocol's own folds for this set."""
     curves: bool = False
     """Whether rows of the assessment keep their learning curves."""
+    seed: int = 0
+    """Added to the repeat, it is the seed of a training."""
 
     def job(self, stage: str, fold: int, settings: Settings, repeat: int) -> Job:
-        """The job of one training; the seed is the repeat."""
-        own = replace(settings, training=replace(settings.training, seed=repeat))
+        """The job of one training, which says nothing that the config's defaults say."""
+        own = replace(settings, training=replace(settings.training, seed=self.seed + repeat))
         job = {
             "stage": stage, "data": self.data, "fingerprint": self.fingerprint, "splits": self.splits, "fold": fold,
             "repeat": repeat, "system": self.system, "settings": own.changes(),
@@ -156,7 +158,7 @@ def bundles(jobs: Iterable[Job], at_once: int = 1) -> list[tuple[Job, ...]]:
 def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
     """Compute jobs of one data set, K at once where that is possible. The device is that of ``SARGNN_DEVICE``."""
     device = find_device(os.environ.get("SARGNN_DEVICE", "cpu"))
-    graphs, folds = _graphs_and_folds(jobs[0]["data"], jobs[0]["splits"])
+    graphs, folds = _graphs_and_folds(jobs[0]["data"], jobs[0]["fingerprint"], jobs[0]["splits"])
     ensembles, alone = _ensembles(graphs, folds, jobs, device)
     start = time.perf_counter()
     fit_together([ensemble for ensemble, _ in ensembles])
@@ -198,9 +200,11 @@ def _ensembles(
 
 
 def _vectorises(graphs: GraphSet, settings: Settings, fold: Fold, device: torch.device) -> bool:
-    """Whether K at once is possible (the model runs on padded batches) and pays (on a CPU: padding wastes little)."""
+    """Whether K at once is possible (the model runs on padded batches, and draws no numbers that would depend on who
+    trains beside it) and pays (on a CPU: padding wastes little)."""
     model = TrainedModel.untrained(settings, _OneInput(), graphs.classes).model  # type: ignore[arg-type]
-    if getattr(model, "packed_only", False) or settings.model.__dict__.get("saliency") == "redrawn":
+    draws = getattr(settings.model, "saliency", None) == "redrawn" or getattr(settings.model, "dropout", 0) > 0
+    if draws or getattr(model, "packed_only", False) or settings.training.layout == "packed":
         return False
     return device.type == "cuda" or choose_layout(graphs.sizes[fold.train]) == "padded"
 
@@ -244,13 +248,15 @@ def _row(graphs: GraphSet, fold: Fold, job: Job, fitted: Fitted, device: torch.d
             row["confusion"] = metrics.confusion(true, prediction.predicted, len(graphs.classes)).tolist()
     if job.get("curves"):
         keys = ("train_loss", "validation_loss", "validation_accuracy")
-        row["curves"] = {key: [round(entry[key], 5) for entry in history] for key in keys}
+        row["history"] = {key: [round(entry[key], 5) for entry in history] for key in keys}
     return row
 
 
 @lru_cache(maxsize=2)
-def _graphs_and_folds(data: str, splits: str | None) -> tuple[GraphSet, list[Fold]]:
+def _graphs_and_folds(data: str, fingerprint: str, splits: str | None) -> tuple[GraphSet, list[Fold]]:
     graphs = load(data)
+    if graphs.fingerprint != fingerprint:
+        raise InputError(f"{data}: got graphs with fingerprint {graphs.fingerprint}, expected {fingerprint}, as planned")
     return graphs, read_splits(Path(splits), graphs) if splits else protocol_folds(graphs)
 
 

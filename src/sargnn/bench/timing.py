@@ -1,0 +1,112 @@
+"""Timing to be trusted: contenders in random order, ratios of neighbouring runs, and an eye on who else is busy."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+__all__ = ["Meter", "Times", "interleave"]
+
+PROC_STAT = Path("/proc/stat")
+
+
+class Meter:
+    """How many cores everything but this process uses, by Linux's count of busy time; none where that is not kept.
+
+    >>> meter = Meter()
+    >>> others = meter.others()
+    >>> others is None or others >= 0
+    True
+    """
+
+    def __init__(self) -> None:
+        self.start = time.perf_counter(), _busy_seconds(), _own_seconds()
+
+    def others(self) -> float | None:
+        """Mean since the meter was made."""
+        wall, busy, own = self.start
+        now = _busy_seconds()
+        if busy is None or now is None:
+            return None
+        return max(now - busy - (_own_seconds() - own), 0.0) / max(time.perf_counter() - wall, 1e-9)
+
+
+def _busy_seconds() -> float | None:
+    """Time that the cores have spent on anything, stolen time of virtual machines included."""
+    try:
+        user, nice, system, _idle, _waiting, *interrupts_and_stolen = map(
+            int, PROC_STAT.read_text().split("\n", 1)[0].split()[1:9]
+        )
+    except (OSError, ValueError):
+        return None
+    return (user + nice + system + sum(interrupts_and_stolen)) / os.sysconf("SC_CLK_TCK")
+
+
+def _own_seconds() -> float:
+    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in usage)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of every contender in every round."""
+
+    seconds: dict[str, np.ndarray]
+    others: float | None
+    """Cores that others used, on average over the rounds that count."""
+    refused: bool
+    """Whether others used more than was allowed in all but a few rounds, which then all count."""
+
+    def ratio(self, contender: str, reference: str) -> tuple[float, float]:
+        """Median of the paired ratios, and their spread: the distance between the quartiles."""
+        ratios = self.seconds[contender] / self.seconds[reference]
+        low, middle, high = np.quantile(ratios, [0.25, 0.5, 0.75])
+        return float(middle), float(high - low)
+
+
+def interleave(
+    calls: Mapping[str, Callable[[], None]],
+    *,
+    rounds: int,
+    most_seconds: float,
+    busy_limit: float,
+    seed: int = 0,
+    enough: int = 3,
+) -> Times:
+    """Run all calls once a round, in an order drawn anew, until ``rounds`` quiet rounds are there or the time is up.
+
+    Busy rounds are measured again, up to as many as were asked for; fewer than ``enough`` quiet ones are refused.
+    """
+    rng = np.random.default_rng(seed)
+    names = list(calls)
+    for name in names:  # memory, caches and compilers warm up
+        calls[name]()
+    quiet: list[dict[str, float]] = []
+    busy: list[dict[str, float]] = []
+    use: dict[int, float | None] = {}
+    start = time.perf_counter()
+    while len(quiet) < rounds and len(busy) < rounds:
+        meter = Meter()
+        taken = {name: _seconds(calls[name]) for name in rng.permutation(names).tolist()}
+        others = meter.others()
+        use[id(taken)] = others
+        (quiet if others is None or others <= busy_limit else busy).append(taken)
+        if time.perf_counter() - start > most_seconds and len(quiet) + len(busy) >= enough:
+            break
+    refused = len(quiet) < enough
+    counted = quiet + busy if refused else quiet
+    known = [others for taken in counted if (others := use[id(taken)]) is not None]
+    seconds = {name: np.array([taken[name] for taken in counted]) for name in names}
+    return Times(seconds, float(np.mean(known)) if known else None, refused)
+
+
+def _seconds(call: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
