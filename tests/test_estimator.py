@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
-import re
-from collections.abc import Iterator
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,9 @@ CLASSES = np.array(["ring", "path"] * 12)
 
 
 @pytest.fixture
-def unchecked() -> Iterator[None]:
+def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the checks of types while a test runs: a constructor that only stores must take anything."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
 
 
 @pytest.fixture(scope="module")
@@ -355,12 +354,30 @@ def test_it_is_a_public_name() -> None:
 
 PAGE = Path(__file__).parents[1] / "docs" / "estimator.md"
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(sargnn.__file__).parents[1])}
 
-def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All Python of the page, from top to bottom in one namespace; ``# 0.9`` behind a line is what it gives."""
-    monkeypatch.chdir(tmp_path)
-    namespace: dict[str, Any] = {}
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
-    assert len(blocks) >= 5
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), namespace)
+SCRIPT = """
+import re, shlex, sys
+from pathlib import Path
+from sargnn.cli import main
+namespace = {}
+for kind, block in re.findall("```(python|bash)\\n(.*?)```", Path(sys.argv[1]).read_text(), flags=re.DOTALL):
+    if kind == "python":
+        exec(block, namespace)
+        continue
+    for line in block.splitlines():
+        sys.argv[:] = shlex.split(line)
+        try:
+            main()
+        except SystemExit as end:
+            assert not end.code, line
+"""
+
+
+def test_every_example_of_the_page_runs(tmp_path: Path) -> None:
+    """All blocks, from top to bottom, in an empty folder and a process without the checks that hold in tests."""
+    for package in ("optuna", "onnxruntime", "onnxscript"):
+        pytest.importorskip(package)
+    command = [sys.executable, "-c", SCRIPT, str(PAGE)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT)
+    assert done.returncode == 0, done.stderr

@@ -244,7 +244,7 @@ def cv(
 
 @app.command()
 def reproduce(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="table1, table2, table3 or ablations.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="table1, table2, table3, ablations, or page.")],
     preset: Annotated[str, typer.Option("--preset", help="smoke (minutes), quick, or paper.")] = "quick",
     out: Annotated[
         Path, typer.Option("--out", help="The folder of the store and the tables; runs again continue there.")
@@ -261,7 +261,10 @@ def reproduce(
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
-    """Compute a table of the paper under the strict protocol, beside the published numbers."""
+    """Compute a table of the paper under the strict protocol, beside the published numbers.
+
+    The name page writes the documentation's page of all tables from the rows of --rows to the file --out.
+    """
     answer(_commands().reproduce(name, preset, out, data, engine, workers, address, device, rows), as_json, name)
 
 
@@ -272,7 +275,9 @@ def bench(
         list[str] | None, typer.Option("--contender", help="Only this one, against pyg-gcn; repeat it for more.")
     ] = None,
     batch: Annotated[list[int] | None, typer.Option("--batch", help="Graphs in a batch; repeat it for more.")] = None,
-    hidden: Annotated[list[int] | None, typer.Option("--hidden", help="Features of a node; repeat it for more.")] = None,
+    hidden: Annotated[
+        list[int] | None, typer.Option("--hidden", help="Features of a node; repeat it for more.")
+    ] = None,
     threads: Annotated[list[int] | None, typer.Option("--threads", help="Threads; repeat it for more.")] = None,
     busy_limit: Annotated[
         float, typer.Option("--busy-limit", help="Cores that others may use before a row is refused.")

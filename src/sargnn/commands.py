@@ -234,12 +234,18 @@ def reproduce(
     ``rows``: a file of rows that a store which is still empty starts from, such as the one this project keeps.
     """
     from sargnn.experiments.paper import PRESETS
+    from sargnn.experiments.reproduction import page
     from sargnn.experiments.store import Store
     from sargnn.experiments.study import STUDIES, finished_results, only, run_study
     from sargnn.experiments.tables import figure, html, markdown
 
-    _choice("NAME", name, STUDIES)
+    _choice("NAME", name, (*STUDIES, "page"))
     _choice("--preset", preset, PRESETS)
+    if name == "page":
+        if rows is None:
+            raise InputError("--rows: got none, expected the file of rows that the page is made of")
+        write_file(out, page(rows))
+        return {"written": str(out)}
     os.environ["SARGNN_DEVICE"] = str(find_device(device))
     study = only(STUDIES[name](PRESETS[preset]), only_data)
     with Store(out / f"{preset}.sqlite") as store:

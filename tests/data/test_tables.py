@@ -134,7 +134,7 @@ for tables.PART in (2**30, 2**15):
 
 
 def test_memory_is_bounded_by_the_result_and_one_part(tmp_path: Path) -> None:
-    """Read whole, tables take many times the memory of their arrays; in a process without type checks, which take too."""
+    """Read whole, tables take many times the memory of their arrays. Without type checks, which take some too."""
     folder = big_trio(tmp_path / "x", 1500)
     ran = subprocess.run([sys.executable, "-c", MEASURE, folder], capture_output=True, text=True, check=True)
     whole, in_parts = map(float, ran.stdout.split())

@@ -30,6 +30,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from sargnn.data import attention
 from sargnn.data.graphs import GraphSet, ranges
 
 if TYPE_CHECKING:
@@ -105,6 +106,14 @@ class Batch(ABC):
     @abstractmethod
     def compare(self, g: Tensor, h: Tensor) -> Tensor:
         """``g_b . h_j`` for every node j of graph b: graph, node -> node."""
+
+    def resemblance(self, g: Tensor, h: Tensor) -> Tensor:
+        """Softmax of ``g_b . h_j`` over the nodes of each graph: graph, node -> node."""
+        return self.softmax_nodes(self.compare(g, h))
+
+    def read(self, g: Tensor, h: Tensor) -> Tensor:
+        """``sum_j softmax_j(g_b . h_j) h_j``: graph, node -> graph."""
+        return self.pool(self.resemblance(g, h), h)
 
     @abstractmethod
     def at_source(self, v: Tensor) -> Tensor:
@@ -289,8 +298,7 @@ class PaddedBatch(Batch):
         return len(self.x)
 
     def softmax_nodes(self, scores: Float[Tensor, "... B n"]) -> Float[Tensor, "... B n"]:
-        # A floor and not -inf: a graph without any node gives zeros instead of NaN.
-        return (scores + self._floor).softmax(-1) * self._real
+        return (scores + self._floor.squeeze(-2)).softmax(-1) * self._real
 
     def pool(self, weights: Float[Tensor, "... B n"], h: Float[Tensor, "... B n d"]) -> Float[Tensor, "... B d"]:
         return (weights.unsqueeze(-2) @ h).squeeze(-2)
@@ -304,6 +312,12 @@ class PaddedBatch(Batch):
     def compare(self, g: Float[Tensor, "... B d"], h: Float[Tensor, "B n d"]) -> Float[Tensor, "... B n"]:
         # Products and sums: a batched matrix-vector product takes several times as long on small graphs.
         return (h * g.unsqueeze(-2)).sum(-1)
+
+    def resemblance(self, g: Float[Tensor, "B d"], h: Float[Tensor, "B n d"]) -> Float[Tensor, "B n"]:
+        return attention.resemblance(g.unsqueeze(-2), h, self.own, self._floor).squeeze(-2)
+
+    def read(self, g: Float[Tensor, "B d"], h: Float[Tensor, "B n d"]) -> Float[Tensor, "B d"]:
+        return attention.read(g.unsqueeze(-2), h, self.own, self._floor).squeeze(-2)
 
     def at_source(self, v: Float[Tensor, "... B n"]) -> Float[Tensor, "... B #n n"]:
         return v.unsqueeze(-2)
@@ -355,8 +369,14 @@ class PaddedBatch(Batch):
         return self.mask.to(self.x.dtype)
 
     @once
-    def _floor(self) -> Float[Tensor, "B n"]:
-        return (self._real - 1) * 1e30
+    def own(self) -> Float[Tensor, "B 1 n"]:
+        """1 where a node belongs to the graph of its row."""
+        return self._real.unsqueeze(-2)
+
+    @once
+    def _floor(self) -> Float[Tensor, "B 1 n"]:
+        # A floor and not -inf: a graph without any node gives zeros instead of NaN.
+        return (self.own - 1) * 1e30
 
     @once
     def _apart(self) -> Bool[Tensor, "B n n"]:
@@ -399,6 +419,12 @@ class PairedBatch(PaddedBatch):
     def compare(self, g: Float[Tensor, "... B d"], h: Float[Tensor, "rows n d"]) -> Float[Tensor, "... rows n"]:
         return (self._by_row(g) @ h.mT * self.own).sum(-2)
 
+    def resemblance(self, g: Float[Tensor, "B d"], h: Float[Tensor, "rows n d"]) -> Float[Tensor, "rows n"]:
+        return attention.resemblance(self._by_row(g), h, self.own, self._floor).sum(-2)
+
+    def read(self, g: Float[Tensor, "B d"], h: Float[Tensor, "rows n d"]) -> Float[Tensor, "B d"]:
+        return self._by_graph(attention.read(self._by_row(g), h, self.own, self._floor))
+
     def _by_graph(self, pairs: Float[Tensor, "... rows 2 d"]) -> Float[Tensor, "... B d"]:
         return pairs.flatten(-3, -2)[..., : self.graphs, :]
 
@@ -408,10 +434,6 @@ class PairedBatch(PaddedBatch):
     @once
     def uniform(self) -> Float[Tensor, "rows n"]:
         return (self.own / self.own.sum(-1, keepdim=True).clamp(min=1)).sum(-2)
-
-    @once
-    def _floor(self) -> Float[Tensor, "rows 2 n"]:
-        return (self.own - 1) * 1e30
 
 
 class TensorSet:

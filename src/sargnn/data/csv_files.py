@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from sargnn.data.chunks import ROWS, Chunk
-from sargnn.data.problems import Problems, shown
-from sargnn.errors import InputError
+from sargnn.data.problems import Problems, refused, shown
 
 __all__ = ["CsvTable"]
 
@@ -74,7 +73,7 @@ class CsvTable:
         """The cells of the first line."""
         for _, rows in self._read(after_header=False):
             return rows[0]
-        raise InputError(f"{self.path}: got an empty file, expected a header line")
+        raise refused("got an empty file, expected a header line", self.path)
 
     def _read(self, after_header: bool = True) -> Iterator[tuple[list[int], list[list[str]]]]:
         """Line numbers and rows, many at a time."""
@@ -95,9 +94,9 @@ class CsvTable:
                         return
                     yield lines, rows
         except OSError as error:
-            raise InputError(f"{self.path}: cannot read ({error.strerror})") from error
+            raise refused(f"cannot read ({error.strerror})", self.path) from error
         except UnicodeDecodeError as error:
             got = "bytes that are not UTF-8 text"
-            raise InputError(f"{self.path}: got {got} after line {max(lines, default=1)}, expected UTF-8") from error
+            raise refused(f"got {got} after line {max(lines, default=1)}, expected UTF-8", self.path) from error
         except csv.Error as error:
-            raise InputError(f"{self.path} line {max(lines, default=1) + 1}: not readable as CSV ({error})") from error
+            raise refused(f"not readable as CSV ({error})", self.path, max(lines, default=1) + 1) from error

@@ -18,9 +18,8 @@ from sargnn.data.gexf import read_gexf
 from sargnn.data.graphml import read_graphml
 from sargnn.data.graphs import GraphSet
 from sargnn.data.node_link import read_json, read_json_lines
-from sargnn.data.problems import Problems, shown
+from sargnn.data.problems import Problems, refused, shown
 from sargnn.data.records import Record
-from sargnn.errors import InputError
 
 __all__ = ["FORMS", "graph_files_in", "read_graph_files"]
 
@@ -44,7 +43,7 @@ def graph_files_in(folder: Path) -> list[Path]:
             if visible := [path for path in found if not path.name.startswith(".")]:
                 return sorted(visible, key=lambda path: [natural_order(part) for part in path.parts])
     except OSError as error:
-        raise InputError(f"{error.filename}: cannot read ({error.strerror})") from error
+        raise refused(f"cannot read ({error.strerror})", error.filename) from error
     return []
 
 
@@ -98,7 +97,7 @@ def _listed_classes(
     label_column = table.column(*([labels] if labels else CLASS_NAMES))
     if file_column is None or label_column is None:
         got, expected = ", ".join(map(shown, table.header)), f"'file' and {shown(labels or 'label')}"
-        raise InputError(f"{table.path} line 1: got columns {got}, expected {expected}")
+        raise refused(f"got columns {got}, expected {expected}", table.path, 1)
     by_name = {name: path for path in files for name in (path.stem, path.name, path.relative_to(folder).as_posix())}
     found: dict[str, str] = {}
     for line, row in table.rows():

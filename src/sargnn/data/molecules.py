@@ -24,7 +24,7 @@ import numpy as np
 from sargnn.data.assembler import CLASS_NAMES, assemble_records
 from sargnn.data.csv_files import CsvTable
 from sargnn.data.graphs import GraphSet
-from sargnn.data.problems import Problems, shown
+from sargnn.data.problems import Problems, refused, shown
 from sargnn.data.records import Record
 from sargnn.data.splits import Fold
 from sargnn.errors import InputError
@@ -51,7 +51,7 @@ def read_smiles(
     column = table.column(*([smiles] if smiles else SMILES_NAMES))
     if column is None:
         got, wanted = ", ".join(map(shown, table.header)), shown(smiles or "smiles")
-        raise InputError(f"{path} line 1: got columns {got}, expected one called {wanted} that holds SMILES")
+        raise refused(f"got columns {got}, expected one called {wanted} that holds SMILES", path, 1)
     records = _records(table, column, _class_column(table, column, labels), problems)
     return assemble_records(path.stem, records, problems, labels="label", labelled=labelled, file=str(path))
 
@@ -110,7 +110,7 @@ def _class_column(table: CsvTable, smiles: int, labels: str | None) -> int | Non
     others = [i for i, name in enumerate(table.header) if name and i != smiles]
     if column is None and labels:
         got = ", ".join(map(shown, table.header))
-        raise InputError(f"{table.path} line 1: got columns {got}, expected one called {shown(labels)}")
+        raise refused(f"got columns {got}, expected one called {shown(labels)}", table.path, 1)
     if column is None and len(others) == 1:
         values = [row[others[0]] for _, row in CsvTable(table.path, Problems()).rows()]
         column = others[0] if len(set(values)) <= max(2, len(values) // 2) else None

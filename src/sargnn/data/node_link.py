@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sargnn.data.problems import Problems, kind_of, shown
+from sargnn.data.problems import Problems, kind_of, refused, shown
 from sargnn.data.records import Record
-from sargnn.errors import InputError
 
 __all__ = ["read_json", "read_json_lines"]
 
@@ -27,12 +26,12 @@ def read_json(path: Path, problems: Problems) -> Iterator[Record]:
     try:
         if (size := path.stat().st_size) > FILE_LIMIT:
             expected = f"at most {FILE_LIMIT}; write one graph a line to a .jsonl file"
-            raise InputError(f"{path}: got {size} bytes, expected {expected}")
+            raise refused(f"got {size} bytes, expected {expected}", path)
         content = _parse(path.read_bytes())
     except OSError as error:
-        raise InputError(f"{path}: cannot read ({error.strerror})") from error
+        raise refused(f"cannot read ({error.strerror})", path) from error
     except _NotJson as error:
-        raise InputError(f"{path}{error.where}: got {error}, expected JSON") from error
+        raise refused(f"got {error}, expected JSON", path, error.line) from error
     for item in content if isinstance(content, list) else [content]:
         yield from _record(item, str(path), None, problems)
 
@@ -53,13 +52,13 @@ def read_json_lines(path: Path, problems: Problems) -> Iterator[Record]:
                     continue
                 yield from _record(item, str(path), number, problems)
     except OSError as error:
-        raise InputError(f"{path}: cannot read ({error.strerror})") from error
+        raise refused(f"cannot read ({error.strerror})", path) from error
 
 
 class _NotJson(ValueError):
     """Says what came instead of JSON."""
 
-    where = ""
+    line: int | None = None
 
 
 def _parse(text: bytes) -> Any:
@@ -67,7 +66,7 @@ def _parse(text: bytes) -> Any:
         return json.loads(text.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         found = _NotJson(f"a mistake in column {error.colno} ({error.msg})")
-        found.where = f" line {error.lineno}"
+        found.line = error.lineno
         raise found from error
     except UnicodeDecodeError as error:
         raise _NotJson("bytes that are not UTF-8 text") from error

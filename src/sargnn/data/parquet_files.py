@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from sargnn.data.chunks import ROWS, Chunk
-from sargnn.data.problems import Problems
-from sargnn.errors import InputError
+from sargnn.data.problems import Problems, refused
 
 __all__ = ["ParquetTable"]
 
@@ -25,11 +24,11 @@ class ParquetTable:
         try:
             from pyarrow import parquet
         except ImportError as error:
-            raise InputError(f"{path}: reading Parquet needs pyarrow: pip install 'sargnn[parquet]'") from error
+            raise refused("reading Parquet needs pyarrow: pip install 'sargnn[parquet]'", path) from error
         try:
             self._file = parquet.ParquetFile(path)
         except (OSError, ValueError) as error:  # PyArrow's own errors are among these
-            raise InputError(f"{path}: not readable as Parquet ({_one_line(error)})") from error
+            raise refused(f"not readable as Parquet ({_one_line(error)})", path) from error
         self.header = [str(name) for name in self._file.schema_arrow.names]
 
     @property
@@ -52,7 +51,7 @@ class ParquetTable:
                 done += batch.num_rows
                 yield Chunk(lines, [column.to_pylist() for column in batch.columns])
         except (OSError, ValueError) as error:
-            raise InputError(f"{self.path}: not readable as Parquet ({_one_line(error)})") from error
+            raise refused(f"not readable as Parquet ({_one_line(error)})", self.path) from error
 
 
 def _one_line(error: Exception) -> str:

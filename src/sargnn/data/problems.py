@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from sargnn.errors import InputError
 
-__all__ = ["InputErrors", "Problem", "Problems", "kind_of", "shown"]
+__all__ = ["InputErrors", "Problem", "Problems", "kind_of", "refused", "shown"]
 
 MOST = 1000
 """Problems that are kept; more are counted."""
@@ -55,6 +56,15 @@ class InputErrors(InputError):
         super().__init__(f"{problems[0]}{more}")
         self.problems = tuple(problems)
         self.count = count
+
+
+def refused(message: str, file: Path | str, line: int | None = None, **where: Any) -> InputErrors:
+    """The error for one problem of a file that cannot be read on.
+
+    >>> refused("got <html>, expected <graphml>", "x.graphml", 3)
+    InputErrors('x.graphml line 3: got <html>, expected <graphml>')
+    """
+    return InputErrors([Problem(message, str(file), line, **where)], 1)
 
 
 class Problems:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from sargnn.data.problems import Problems, shown
+from sargnn.data.problems import InputErrors, Problems, refused, shown
 from sargnn.errors import InputError
 
 __all__ = ["TYPES", "Element", "XmlFile"]
@@ -84,7 +84,7 @@ class XmlFile:
 def _read(path: Path, root: str) -> Iterator[Element]:
     try:
         if (size := path.stat().st_size) > FILE_LIMIT:
-            raise InputError(f"{path}: got {size} bytes, expected at most {FILE_LIMIT}; split it into several files")
+            raise refused(f"got {size} bytes, expected at most {FILE_LIMIT}; split it into several files", path)
         builder = _Builder(path, root)
         with path.open("rb") as file:
             while chunk := file.read(CHUNK):
@@ -93,14 +93,14 @@ def _read(path: Path, root: str) -> Iterator[Element]:
         builder.parser.Parse(b"", True)
         yield from builder.take()
     except OSError as error:
-        raise InputError(f"{path}: cannot read ({error.strerror})") from error
+        raise refused(f"cannot read ({error.strerror})", path) from error
     except expat.ExpatError as error:
         what = expat.errors.messages.get(error.code, "unknown error")
-        raise InputError(f"{path} line {error.lineno}: got XML with a mistake ({what}), expected {root}") from error
+        raise refused(f"got XML with a mistake ({what}), expected {root}", path, error.lineno) from error
     except (LookupError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path}: got XML in an encoding that cannot be read ({error}), expected UTF-8") from error
+        raise refused(f"got XML in an encoding that cannot be read ({error}), expected UTF-8", path) from error
 
 
 class _Builder:
@@ -123,14 +123,18 @@ class _Builder:
         return complete
 
     def refuse_doctype(self, *_: Any) -> None:
-        raise InputError(f"{self._here()}: got a DOCTYPE, expected none: entities are not read")
+        raise self._refused("got a DOCTYPE, expected none: entities are not read")
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         tag = name.rpartition(" ")[2]
         if not self.open and tag != self.root:
-            raise InputError(f"{self._here()}: got <{tag[:40]}>, expected <{self.root}>")
+            raise self._refused(f"got <{tag[:40]}>, expected <{self.root}>")
         if len(self.open) == DEEPEST:
-            raise InputError(f"{self._here()}: got elements nested deeper than {DEEPEST}, expected <{self.root}>")
+            raise refused(
+                f"got elements nested deeper than {DEEPEST}, expected <{self.root}>",
+                self.path,
+                self.parser.CurrentLineNumber,
+            )
         if any(" " in key for key in attributes):
             attributes = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
         self.open.append(Element(tag, attributes, self.parser.CurrentLineNumber))
@@ -146,7 +150,11 @@ class _Builder:
         element = self.open[-1]
         element.text += text
         if len(element.text) > TEXT_LIMIT:
-            raise InputError(f"{self._here()}: got more than {TEXT_LIMIT} characters in one element, expected less")
+            raise refused(
+                f"got more than {TEXT_LIMIT} characters in one element, expected less",
+                self.path,
+                self.parser.CurrentLineNumber,
+            )
 
-    def _here(self) -> str:
-        return f"{self.path} line {self.parser.CurrentLineNumber}"
+    def _refused(self, message: str) -> InputErrors:
+        return refused(message, self.path, self.parser.CurrentLineNumber)

@@ -26,9 +26,8 @@ from sargnn.data.columns import text_of
 from sargnn.data.csv_files import CsvTable
 from sargnn.data.graphs import GraphSet
 from sargnn.data.parquet_files import ParquetTable
-from sargnn.data.problems import Problems, shown
+from sargnn.data.problems import Problems, refused, shown
 from sargnn.data.records import Rows, Window
-from sargnn.errors import InputError
 
 __all__ = ["has_tables", "read_tables"]
 
@@ -85,7 +84,7 @@ class _Opened:
         kind = ".parquet" if (folder / "nodes.parquet").is_file() else ".csv"
         if not files[kind].is_file():
             got = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
-            raise InputError(f"{folder}: got {got}, expected {', '.join(f'{table}{kind}' for table in COLUMNS)}")
+            raise refused(f"got {got}, expected {', '.join(f'{table}{kind}' for table in COLUMNS)}", folder)
         self.table = (CsvTable if kind == ".csv" else ParquetTable)(files[kind], problems)
         self.file = str(files[kind])
         self.name = name

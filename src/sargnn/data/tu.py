@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sargnn.data.graphs import EDGE_ARRAYS, NODE_ARRAYS, GraphSet, sort_edges
-from sargnn.data.problems import MOST, InputErrors, Problem, Problems
+from sargnn.data.problems import MOST, InputErrors, Problem, Problems, refused
 from sargnn.errors import InputError
 
 __all__ = ["Place", "Table", "assemble", "is_tu_folder", "read_folder", "read_zip"]
@@ -135,7 +135,7 @@ def read_folder(folder: Path) -> GraphSet:
         name, paths = _files_of_the_set(folder.iterdir(), str(folder))
         files = {kind: TextFile(str(path), path.read_bytes()) for kind, path in paths.items()}
     except OSError as error:
-        raise InputError(f"{error.filename}: cannot read ({error.strerror})") from error
+        raise refused(f"cannot read ({error.strerror})", error.filename) from error
     return _read(name, files, str(folder))
 
 
@@ -154,7 +154,7 @@ def read_zip(archive: Path | io.BufferedIOBase, place: str) -> GraphSet:
     except InputError:
         raise
     except Exception as error:  # a damaged zip raises almost anything: zlib, struct, encoding, OS errors, ...
-        raise InputError(f"{place}: not a readable zip ({error})") from error
+        raise refused(f"not a readable zip ({error})", place) from error
     return _read(name, files, place)
 
 
@@ -162,10 +162,10 @@ def _refuse_unsafe(members: list[zipfile.ZipInfo], place: str) -> None:
     for member in members:
         path = PureWindowsPath(member.filename)  # splits at both kinds of slash and knows drives
         if path.anchor or ".." in path.parts:
-            raise InputError(f"{place}: got member {member.filename!r}, expected paths inside the zip only")
+            raise refused(f"got member {member.filename!r}, expected paths inside the zip only", place)
     size = sum(member.file_size for member in members)
     if size > UNPACKED_LIMIT:
-        raise InputError(f"{place}: got {size} bytes when unpacked, expected at most {UNPACKED_LIMIT}")
+        raise refused(f"got {size} bytes when unpacked, expected at most {UNPACKED_LIMIT}", place)
 
 
 def _read_at_most(limit: int, read: Callable[[int], bytes], place: str) -> bytes:
@@ -175,7 +175,7 @@ def _read_at_most(limit: int, read: Callable[[int], bytes], place: str) -> bytes
         chunks.append(chunk)
         limit -= len(chunk)
         if limit < 0:
-            raise InputError(f"{place}: got more bytes when unpacked than the {UNPACKED_LIMIT} allowed")
+            raise refused(f"got more bytes when unpacked than the {UNPACKED_LIMIT} allowed", place)
     return b"".join(chunks)
 
 
@@ -185,7 +185,7 @@ def _files_of_the_set(paths: Iterable[AnyPath], place: str) -> tuple[str, dict[s
     edges = [path for path in visible if path.name.endswith("_A.txt") and path.name != "_A.txt"]
     if len(edges) != 1:
         got = ", ".join(sorted(map(str, edges))) or "no NAME_A.txt"
-        raise InputError(f"{place}: got {got}, expected the files of one TU set (NAME_A.txt, ...)")
+        raise refused(f"got {got}, expected the files of one TU set (NAME_A.txt, ...)", place)
     name = edges[0].name.removesuffix("_A.txt")
     wanted = {edges[0].with_name(f"{name}_{kind}.txt"): kind for kind in KINDS}
     return name, {wanted[path]: path for path in visible if path in wanted}
@@ -193,7 +193,7 @@ def _files_of_the_set(paths: Iterable[AnyPath], place: str) -> tuple[str, dict[s
 
 def _read(name: str, files: Mapping[str, TextFile], place: str) -> GraphSet:
     if "graph_indicator" not in files:
-        raise InputError(f"{place}: got no {name}_graph_indicator.txt, expected it beside {name}_A.txt")
+        raise refused(f"got no {name}_graph_indicator.txt, expected it beside {name}_A.txt", place)
     problems = Problems()
     fields: dict[str, Any] = {}
     notes: list[str] = []
@@ -224,7 +224,7 @@ def _graph_of_each_node(file: TextFile) -> np.ndarray:
     """int64 [N]: counted from 0, every graph with at least one node."""
     table = _table(file, columns=1)
     if len(table.values) == 0:
-        raise InputError(f"{file.where}: got no nodes, expected at least one graph")
+        raise refused("got no nodes, expected at least one graph", file.where)
     number = table.integers()[:, 0]
     if len(bad := np.flatnonzero(number < 1)):
         refuse = table.place.refuse
@@ -232,7 +232,7 @@ def _graph_of_each_node(file: TextFile) -> np.ndarray:
     present = np.unique(number)
     if present[-1] != len(present):
         missing = int(np.argmax(present != np.arange(1, len(present) + 1)))
-        raise InputError(f"{file.where}: got no nodes of graph {missing}, expected a line that says {missing + 1}")
+        raise refused(f"got no nodes of graph {missing}, expected a line that says {missing + 1}", file.where)
     return number - 1
 
 
@@ -272,7 +272,7 @@ def _table(file: TextFile, each: str = "", graph: np.ndarray | None = None, *, c
             problem = f"; graph {graph[len(values)]} is the first to lack one"
         elif each == "graph":
             problem = f"; graph {len(graph)} has no nodes"
-        raise InputError(f"{file.where}: got {len(values)} lines, expected {len(graph)}, one for each {each}{problem}")
+        raise refused(f"got {len(values)} lines, expected {len(graph)}, one for each {each}{problem}", file.where)
     return Table(values, place)
 
 

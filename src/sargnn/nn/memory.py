@@ -51,7 +51,7 @@ class GraphNeuralMemory(nn.Module):
     ) -> Float[Tensor, "B d_M"]:
         read = memory
         for _ in range(self.iterations):
-            read = self.mlp(self.attend(h, read, batch))
+            read = self.mlp(self.attend(h, read, batch)) if self.heads > 1 else self._refine(self._read(h, read, batch))
         return memory + read
 
     def attend(
@@ -60,9 +60,17 @@ class GraphNeuralMemory(nn.Module):
         """M' = softmax(q_m Kᵀ / √d) V, head by head (eq. memory)."""
         if self.heads > 1:
             return self._attend_by_heads(h, memory, batch)
-        probe = absorbed(memory, self.query, self.key)  # q_m Kᵀ = probe Hᵀ
-        weights = batch.softmax_nodes(batch.compare(probe, h) * self.query.out_features**-0.5)
-        return self.value(batch.pool(weights, h))  # (a H) W^V
+        return self.value(self._read(h, memory, batch))  # (a H) W^V
+
+    def _read(self, h: Tensor, memory: Tensor, batch: Batch) -> Tensor:
+        """a H with a = softmax(q_m Kᵀ / √d)  [B, d_H]"""
+        return batch.read(absorbed(memory, self.query, self.key), h)
+
+    def _refine(self, read: Tensor) -> Tensor:
+        """F_MLP((a H) W^V), where W^V and the first map of F_MLP are one chain of matrices."""
+        first, activation, second = self.mlp
+        hidden = torch.linalg.multi_dot([read, self.value.weight.mT, first.weight.mT]) + first.bias
+        return second(activation(hidden))
 
     def _attend_by_heads(self, h: Tensor, memory: Tensor, batch: Batch) -> Tensor:
         per_head = self.query.out_features // self.heads
@@ -86,9 +94,9 @@ class InitialMemory(nn.Module):
 
 
 def absorbed(memory: Float[Tensor, "B d_M"], query: nn.Linear, key: nn.Linear) -> Float[Tensor, "B d_H"]:
-    """M W^q W^Kᵀ: what to compare node features with, instead of queries with keys. The order of the two products is
-    the cheaper one: W^q W^Kᵀ first where there are more graphs than features."""
-    return torch.linalg.multi_dot([memory, query.weight.mT, key.weight])
+    """M W^q W^Kᵀ / √d: what to compare node features with, instead of queries with keys. The order of the two products
+    is the cheaper one: W^q W^Kᵀ first where there are more graphs than features."""
+    return torch.linalg.multi_dot([memory, query.weight.mT, key.weight]) * query.out_features**-0.5
 
 
 def perceptron(width: int, hidden: int, out: int, dropout: float = 0.0) -> nn.Sequential:

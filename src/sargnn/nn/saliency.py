@@ -52,8 +52,8 @@ class NodeSaliency(nn.Module):
         if self.projections == "redrawn":
             self.query.reset_parameters()
             self.key.reset_parameters()
-        probe = absorbed(memory, self.query, self.key)  # q_s K_sᵀ = probe Hᵀ: K_s is never formed
-        return batch.softmax_nodes(batch.compare(probe, h) * self.query.out_features**-0.5)
+        # q_s K_sᵀ / √d_s = (M W^q_s W^K_sᵀ / √d_s) Hᵀ: K_s is never formed.
+        return batch.resemblance(absorbed(memory, self.query, self.key), h)
 
 
 class UniformSaliency(nn.Module):

@@ -111,7 +111,7 @@ def fit_temperature(true: np.ndarray, probabilities: np.ndarray) -> float:
     def brier(log_temperature: float) -> float:
         return float(np.square(with_temperature(probabilities, np.exp(log_temperature)) - wanted).sum(axis=1).mean())
 
-    grid = np.linspace(*np.log(TEMPERATURES), 60)  # not convex: the best of a grid first
+    grid = np.log(np.geomspace(*TEMPERATURES, num=60))  # not convex: the best of a grid first
     best = int(np.argmin([brier(point) for point in grid]))
     bounds = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     return float(np.exp(minimize_scalar(brier, bounds=bounds, method="bounded", options={"xatol": 1e-6}).x))

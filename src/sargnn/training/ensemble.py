@@ -214,6 +214,7 @@ class _Weights:
         for view in self.views.values():
             view.requires_grad_()
         buffers = {n: torch.stack([m.get_buffer(n) for m in models]) for n, _ in models[0].named_buffers()}
+        self.buffers = list(buffers.values())
         self.state = {f"model.{name}": value for name, value in {**self.views, **fixed, **buffers}.items()}
         self.changing = [*self.state.values()]
         self.best = [value.detach().clone() for value in self.changing]
@@ -265,6 +266,7 @@ class _TrainStep:
         self.class_weights = _class_weights(block, members)
         self.rows: Tensor | None = None
         self.turns = _turns(weights, config)
+        self.uneven = len({-(-len(m.fold.train) // config.batch_size) for m in members}) > 1
         self.replays: dict[int, Callable[[], None]] = {}
 
     def start_epoch(self, rates: list[float], epoch: int) -> None:
@@ -297,7 +299,8 @@ class _TrainStep:
         assert self.rows is not None
         tensors = self.block.batch(self.rows)
         y, _, real = tensors[3:]
-        logits, saliency = self.weights.forward(tensors, train=True)
+        active = real.any(1)
+        logits, saliency = self._forward(tensors, active)
         share = real * self.class_weights.gather(1, y)
         losses = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view_as(share)
         loss = (losses * share).sum(1) / share.sum(1).clamp(min=torch.finfo(share.dtype).tiny)
@@ -306,10 +309,17 @@ class _TrainStep:
         names, columns = self.turns[turn]
         views = [self.weights.views[name] for name in names]
         gradients = torch.autograd.grad(loss.sum(), views)
-        active = real.any(1)
         self.total += torch.where(active, loss.detach(), 0) * real.sum(1)
         self.seen += real.sum(1)
         self._adam(torch.cat([g.reshape(len(g), -1) for g in gradients], dim=1), columns, active.unsqueeze(1))
+
+    def _forward(self, tensors: tuple[Tensor, ...], active: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Forward in training mode; the running statistics of members without a graph in this step stand still."""
+        before = [buffer.clone() for buffer in self.weights.buffers] if self.uneven else []
+        outputs = self.weights.forward(tensors, train=True)
+        for buffer, old in zip(self.weights.buffers, before, strict=False):
+            buffer.copy_(torch.where(active.view(-1, *[1] * (buffer.ndim - 1)), buffer, old))
+        return outputs
 
     def _divergence(self, tensors: tuple[Tensor, ...], saliency: tuple[Tensor, ...]) -> Tensor:
         x, closed, mask, _, truth, _ = tensors

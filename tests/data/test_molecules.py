@@ -1,0 +1,145 @@
+"""Molecules from SMILES: atoms and bonds by hand, rows that are left out, scaffolds, and a real file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sargnn.data.molecules import scaffold_split
+from sargnn.data.problems import Problems
+from sargnn.data.sources import load, read
+from sargnn.errors import InputError
+
+pytest.importorskip("rdkit", reason="reading SMILES needs RDKit, the extra 'chem'")
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "molecules.csv"
+    path.write_text(text)
+    return path
+
+
+def test_a_molecule_worked_by_hand(tmp_path: Path) -> None:
+    """Acetate: methyl, carbonyl carbon, oxygen by a double bond, charged oxygen."""
+    graphs = load(write(tmp_path, "smiles,label\nCC(=O)[O-],1\nC,0\n"))
+    assert graphs.name == "molecules"
+    assert graphs.graph_names == ("CC(=O)[O-]", "C")
+    assert graphs.node_names.tolist() == ["C", "C", "O", "O", "C"]
+    assert graphs.node_label_names == ("C", "O")
+    column = {name: graphs.node_attributes[:4, i].tolist() for i, name in enumerate(graphs.node_attribute_names)}
+    assert column["charge"] == [0, 0, 0, -1]
+    assert column["degree"] == [1, 3, 1, 1]
+    assert column["hydrogens"] == [3, 0, 0, 0]
+    assert column["hybridization_SP3"] == [1, 0, 0, 0]
+    assert column["hybridization_SP2"] == [0, 1, 1, 1]
+    assert column["ring"] == column["aromatic"] == column["chirality"] == [0, 0, 0, 0]
+    assert graphs.edges.tolist() == [[1, 0, 2, 3, 1, 1], [0, 1, 1, 1, 2, 3]]
+    assert [graphs.edge_label_names[label] for label in graphs.edge_labels] == [
+        "single", "single", "double", "single", "double", "single",
+    ]  # fmt: skip
+    assert graphs.edge_attribute_names == ("conjugated", "ring", "stereo")
+
+
+def test_rings_mirror_images_and_double_bonds(tmp_path: Path) -> None:
+    path = write(tmp_path, "smiles,label\nc1ccccc1,0\nN[C@@H](C)O,1\nN[C@H](C)O,1\nC/C=C/C,0\nC/C=C\\C,0\n")
+    graphs = load(path)
+    names = graphs.node_attribute_names
+    assert (graphs[0].node_attributes[:, names.index("aromatic")] == 1).all()
+    assert (graphs[0].edge_attributes[:, 1] == 1).all()
+    one, other = (graphs[g].node_attributes[1, names.index("chirality")] for g in (1, 2))
+    assert sorted([one, other]) == [-1, 1]
+    stereo = [graphs[g].edge_attributes[:, 2].sum() for g in (3, 4)]
+    assert stereo == [2, -2]
+
+
+def test_rows_that_cannot_be_read_are_listed_by_line_and_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path, "smiles,label\nCC,1\nnonsense,0\nC(C)(C)(C)(C)C,1\nCO,\n,1\nCN,0\n")
+    problems = Problems()
+    graphs = read(path, problems)
+    assert graphs.graph_names == ("CC", "CN")
+    assert [problem.line for problem in problems.left_out] == [3, 4, 5, 6]
+    assert graphs.notes[0] == f"left out: {path} line 3: got 'nonsense' (not SMILES), expected a molecule in SMILES"
+    valence = "Explicit valence for atom # 0 C, 5, is greater than permitted"
+    assert (
+        graphs.notes[1] == f"left out: {path} line 4: got 'C(C)(C)(C)(C)C' ({valence}), expected a molecule in SMILES"
+    )
+    assert graphs.notes[2] == f"left out: {path} line 5: got no class in 'label', expected one"
+    assert graphs.notes[3] == f"left out: {path} line 6: got '' (no atoms), expected a molecule in SMILES"
+
+
+def test_the_notes_about_many_rows_are_few(tmp_path: Path) -> None:
+    graphs = load(write(tmp_path, "smiles,label\nCC,1\nC,0\n" + "?,1\n" * 30))
+    assert len(graphs.notes) == 21
+    assert graphs.notes[-1] == "left out: 10 more; `sargnn data check` lists them"
+
+
+def test_columns_are_guessed_or_named(tmp_path: Path) -> None:
+    assert load(write(tmp_path, "p_np,SMILES\n1,CC\n0,CO\n1,CN\n0,C\n")).y.tolist() == [1, 0, 1, 0]
+    path = write(tmp_path, "num,name,p_np,mol_text\n1,a,1,CC\n2,b,0,CO\n")
+    graphs = load(path, smiles="mol_text", labels="p_np")
+    assert graphs.y.tolist() == [1, 0]
+    with pytest.raises(InputError, match=r"line 1: got columns 'num', 'name', .* expected one called 'active'$"):
+        load(path, smiles="mol_text", labels="active")
+
+
+def test_names_beside_molecules_are_not_classes(tmp_path: Path) -> None:
+    path = write(tmp_path, "smiles,name\nCC,ethane\nCO,methanol\nC,methane\n")
+    assert load(path, labelled=False).y is None
+    assert load(path, labels=[0, 1, 0]).y.tolist() == [0, 1, 0]
+
+
+def test_rdkit_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rdkit", None)
+    with pytest.raises(InputError, match=r"^reading SMILES needs RDKit: pip install 'sargnn\[chem\]'$"):
+        load(write(tmp_path, "smiles,label\nCC,1\n"))
+
+
+def test_a_scaffold_is_in_one_part(tmp_path: Path) -> None:
+    rings = ["c1ccccc1", "C1CCCCC1", "c1ccncc1", "C1CCNCC1", "c1ccoc1"]
+    smiles = [f"{'C' * length}{ring}" for ring in rings for length in range(1, 5)]
+    fold = scaffold_split(smiles, validation=0.2, test=0.2)
+    scaffold = np.repeat(np.arange(5), 4)
+    parts = [set(scaffold[part]) for part in (fold.train, fold.validation, fold.test)]
+    assert [len(part) for part in parts] == [3, 1, 1]
+    assert sorted(np.concatenate([fold.train, fold.validation, fold.test])) == list(range(20))
+    rows = "".join(f"{text},{i % 2}\n" for i, text in enumerate(smiles))
+    graphs = load(write(tmp_path, f"smiles,label\n{rows}"))
+    same = scaffold_split(graphs, validation=0.2, test=0.2)
+    assert same.test.tolist() == fold.test.tolist()
+
+
+@pytest.mark.parametrize(
+    ("molecules", "options", "message"),
+    [
+        (["CC", "?"], {}, "got '?' as graph 1, expected SMILES"),
+        (["CC"], {"validation": 0.6, "test": 0.5}, "validation + test: got 0.6 + 0.5, expected shares of less than 1"),
+    ],
+)
+def test_a_split_that_cannot_be_made(molecules: list[str], options: dict[str, float], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        scaffold_split(molecules, **options)
+    assert str(error.value).startswith(message)
+
+
+def test_only_molecules_have_scaffolds() -> None:
+    import networkx as nx
+
+    graphs = load([nx.path_graph(2)], labels=[1])
+    with pytest.raises(InputError, match=r"^graphs: got graphs that are not named by SMILES, expected a set read from"):
+        scaffold_split(graphs)
+
+
+def test_bbbp(mirror: Path, tmp_path: Path) -> None:
+    path = mirror / "moleculenet" / "BBBP.csv"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    some = tmp_path / "BBBP.csv"
+    some.write_text("".join(path.read_text().splitlines(keepends=True)[:401]))
+    graphs = load(some)
+    assert len(graphs) == 400
+    assert graphs.classes == ("0", "1")
+    assert graphs.notes == ()
+    assert graphs.node_attributes.shape == (graphs.num_nodes, 13)
