@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sargnn.data import columns
-from sargnn.data.columns import Column, joined, natural_order, text_of
+from sargnn.data.columns import Column, natural_order, text_of
 from sargnn.data.problems import Problem
 
 
@@ -67,9 +67,9 @@ def test_categories_are_in_natural_order_whatever_order_they_came_in() -> None:
 
 
 def test_a_number_has_one_name() -> None:
-    made = column(["7", "007", "7.0"], categorical=True, cells=True)
+    made = column(["7", "007", "7.0"], kind="categories", cells=True)
     assert made.categories() == (pytest.approx(np.zeros(3)), ("7",))
-    assert column([7, 7.0, "7"], categorical=True).categories()[1] == ("7",)
+    assert column([7, 7.0, "7"], kind="categories").categories()[1] == ("7",)
     assert text_of(10**30) == str(10**30)
     assert text_of("1" * 40) == "1" * 40
 
@@ -97,17 +97,18 @@ def test_a_text_among_numbers_is_a_problem_and_a_number_among_texts_is_not() -> 
         ([1.0, float("nan")], {}, "got no value, expected one for every node"),
         (["a", "", "b"], {}, "got no value, expected one for every node"),
         (["1", "", "2"], {"cells": True}, "got no value, expected one for every node"),
-        (["a", float("nan")], {"categorical": True}, "got no value, expected one for every node"),
+        (["a", float("nan")], {"kind": "categories"}, "got no value, expected one for every node"),
         ([1.0, float("inf")], {}, "got inf, expected a finite number"),
         ([1, 1e39], {}, "got 1e+39, expected a finite number"),
         ([1, 10**400], {}, "got inf, expected a finite number"),
+        (["a", 1], {"kind": "numbers"}, "got 'a', expected a number"),
         ([1, {}], {}, "got a dict, expected a number or a text"),
         (["a", [1, 2]], {}, "got a list, expected a number or a text"),
         (["a", np.ones(2)], {}, "got a list, expected a number or a text"),
         ([1, 2j], {}, "got a complex, expected a number or a text"),
     ],
 )
-def test_what_has_no_meaning_is_named(values: list[Any], options: dict[str, bool], said: str) -> None:
+def test_what_has_no_meaning_is_named(values: list[Any], options: dict[str, Any], said: str) -> None:
     found = complaints(column(values, **options))
     assert len(found) == 1
     assert found[0].split(": ", 1)[1] == said
@@ -154,9 +155,3 @@ def test_parts_make_no_difference(values: list[Any], size: int) -> None:
         (one, names), (other, same_names) = whole.categories(), parts.categories()
         assert (one.tolist(), names) == (other.tolist(), same_names)
         assert [names[code] for code in one] == [text_of(value) for value in values]
-
-
-def test_joined_is_concatenate() -> None:
-    parts = [np.arange(4).reshape(2, 2), np.arange(2).reshape(2, 1), np.empty((2, 0), int)]
-    assert joined(list(parts), np.int32).tolist() == np.concatenate(parts, axis=1).tolist()
-    assert joined([], np.int64).shape == (0,)

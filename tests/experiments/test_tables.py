@@ -51,7 +51,8 @@ def test_two_standard_errors_divide_reproduced_from_the_rest(published: float, v
 
 
 @pytest.mark.parametrize(
-    ("published", "verdict"), [(89.0, "lower"), (90.0, "lower"), (90.1, "not reproducible as described"), (70.0, "higher")]
+    ("published", "verdict"),
+    [(89.0, "lower"), (90.0, "lower"), (90.1, "not reproducible as described"), (70.0, "higher")],
 )
 def test_not_reproducible_needs_ten_points_and_a_reason(published: float, verdict: str) -> None:
     assert compare(WHERE, result(0.8, 0.8, data="TRIANGLES"), (published, 0.1)).verdict == verdict

@@ -234,7 +234,7 @@ def test_a_training_that_diverges_has_a_row_that_says_so(folder: Path) -> None:
 
 def test_data_that_changed_since_the_jobs_were_made_are_refused(folder: Path) -> None:
     cell = replace(cell_of(folder, grid_of(0.01)), fingerprint="0123456789abcdef")
-    with pytest.raises(InputError, match="got graphs with fingerprint .*, expected 0123456789abcdef") as error:
+    with pytest.raises(InputError, match=r"got graphs with fingerprint .*, expected 0123456789abcdef") as error:
         list(work(assessment_jobs(cell, cell.grid * 3)))
     assert "\n" not in str(error.value)
 

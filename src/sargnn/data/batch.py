@@ -374,7 +374,7 @@ class PaddedBatch(Batch):
         return self._real.unsqueeze(-2)
 
     @once
-    def _floor(self) -> Float[Tensor, "B 1 n"]:
+    def _floor(self) -> Float[Tensor, "rows own n"]:
         # A floor and not -inf: a graph without any node gives zeros instead of NaN.
         return (self.own - 1) * 1e30
 

@@ -26,7 +26,7 @@ __all__ = ["cached", "data_folder"]
 OFFICIAL = "https://www.chrsmrrs.com/graphkerneldatasets"
 """Where PyTorch Geometric downloads the TU sets from."""
 
-READER = "r1"
+READER = "r2"
 """To be changed whenever the same zip would be read to another :class:`GraphSet`."""
 
 PATIENCE = 60.0

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sargnn.data.growing import Growing
 from sargnn.data.problems import MOST, Problem, Problems, kind_of, shown
 
-__all__ = ["Column", "joined", "natural_order", "text_of"]
+__all__ = ["Column", "natural_order", "text_of"]
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -30,6 +31,9 @@ BOOLEANS = {"true": 1.0, "false": 0.0}
 
 CATEGORIES = 100_000
 """Distinct texts that a column may have; more are names of things, not categories."""
+
+CHUNK = 1 << 20
+"""Rows that are renumbered at once."""
 
 Tell = Callable[[int, str, str], Problem]
 """From a row, what came and what was expected to a problem that knows its place."""
@@ -84,16 +88,19 @@ class Column:
     (False, (array([1, 0, 1]), ('C', 'N')))
     """
 
-    def __init__(self, name: str, each: str, *, categorical: bool = False, cells: bool = False) -> None:
+    def __init__(self, name: str, each: str, kind: str | None = None, *, cells: bool = False) -> None:
         self.name = name
         self.each = each
         """What has a value: ``"graph"``, ``"node"`` or ``"edge"``."""
-        self.categorical = categorical
-        """Whether the values are categories even if they are numbers."""
+        self.kind = kind
+        """``"categories"`` or ``"numbers"`` where that is settled, else what most of the values are."""
         self.cells = cells
         """Whether everything was written as text, as in a CSV file, so that the text ``"1"`` is a number."""
-        self._parts: list[tuple[np.ndarray | None, np.ndarray | None]] = []
-        self._codes: dict[str, int] = {}
+        self._rows = 0
+        self._numbers = Growing(np.float64)
+        """NaN where there is none; as long as needed, and so are the codes, which are -1 there."""
+        self._codes = Growing(np.int32)
+        self._codes_of: dict[str, int] = {}
         self._count = {"number": 0, "text": 0}
         self._suspects: list[Problem] = []
         self.problems = Problems()
@@ -101,7 +108,7 @@ class Column:
     def add(self, values: Sequence[Any], tell: Tell, rows: np.ndarray | None = None) -> None:
         """Look at all ``values`` and keep those of ``rows``, by default all."""
         values = _plain(values)
-        numbers = None if self.categorical else self._as_numbers(values)
+        numbers = None if self.kind == "categories" else self._as_numbers(values)
         codes = None
         if numbers is None:
             meaning = {value: self._meaning(value) for value in dict.fromkeys(values)}
@@ -113,7 +120,12 @@ class Column:
         if rows is not None:
             numbers = None if numbers is None else numbers[rows]
             codes = None if codes is None else codes[rows]
-        self._parts.append((numbers, codes))
+        count = len(values) if rows is None else len(rows)
+        for array, part, nothing in ((self._numbers, numbers, np.nan), (self._codes, codes, -1)):
+            if part is not None:
+                self._fill_up(array, nothing)
+                array.extend(part)
+        self._rows += count
 
     def _as_numbers(self, values: Sequence[Any]) -> np.ndarray | None:
         """float64 [R], if every value is a number."""
@@ -133,14 +145,14 @@ class Column:
             return value
         if isinstance(value, str):
             text = value.strip()
-            if self.categorical or not self.cells:
+            if self.kind == "categories" or not self.cells:
                 return text_of(text) or None
             if NUMBER.fullmatch(text):
                 return float(text)
             return BOOLEANS.get(text.lower(), text_of(text) or None)
         if value != value:  # NaN is how pandas writes a missing value
             return None
-        if self.categorical:
+        if self.kind == "categories":
             return text_of(value)
         try:
             return float(value)
@@ -156,7 +168,7 @@ class Column:
             number[value] = meant if isinstance(meant, float) else np.nan
             code[value] = -1
             if isinstance(meant, str):
-                code[value] = self._codes.setdefault(meant, len(self._codes))
+                code[value] = self._codes_of.setdefault(meant, len(self._codes_of))
         codes = np.fromiter(map(code.__getitem__, values), np.int32, len(values))
         numbers = np.fromiter(map(number.__getitem__, values), np.float64, len(values))
         is_number, is_text = ~np.isnan(numbers), codes >= 0
@@ -164,7 +176,8 @@ class Column:
         strange = [(row, meaning[values[row]]) for row in bad[:MOST].tolist()]
         self.problems.take([tell(row, *(what or self.missing)) for row, what in strange], len(bad))
         for row in np.flatnonzero(is_text)[: 20 - len(self._suspects)].tolist():
-            self._suspects.append(tell(row, shown(values[row]), "a number, as most others are"))
+            expected = "a number" if self.kind == "numbers" else "a number, as most others are"
+            self._suspects.append(tell(row, shown(values[row]), expected))
         self._count["number"] += int(is_number.sum())
         self._count["text"] += int(is_text.sum())
         return numbers if is_number.any() else None, codes
@@ -188,62 +201,52 @@ class Column:
 
     @property
     def is_numeric(self) -> bool:
-        return self._count["number"] > self._count["text"]
+        return self.kind == "numbers" or self._count["number"] > self._count["text"]
 
     def check(self) -> Problems:
         """All that is wrong with the column: values that are missing or cannot be read, texts among numbers, and texts
         that are too many to be categories."""
         if self.is_numeric and self._count["text"]:
             self.problems.take(self._suspects, self._count["text"])
-        elif len(self._codes) > CATEGORIES:
-            message = f"got {len(self._codes)} different values in {shown(self.name)}, expected at most {CATEGORIES}"
+        elif len(self._codes_of) > CATEGORIES:
+            message = f"got {len(self._codes_of)} different values in {shown(self.name)}, expected at most {CATEGORIES}"
             self.problems.take([replace(self._suspects[0], message=f"{message} categories")])
         return self.problems
 
     def numbers(self) -> np.ndarray:
         """float32 [R], for a numeric column."""
-        parts = [numbers for numbers, _ in self._parts if numbers is not None]
-        self._parts.clear()
-        return joined(parts, np.float32)
+        return self._numbers.take().astype(np.float32)
 
     def categories(self) -> tuple[np.ndarray, tuple[str, ...]]:
         """int64 [R], an index into the names; the names, in natural order."""
-        parts = [self._all_codes(numbers, codes) for numbers, codes in self._parts]
-        self._parts.clear()
-        texts = list(self._codes)
-        names = sorted({texts[code] for part in parts for code in np.unique(part).tolist()}, key=natural_order)
+        self._fill_up(self._codes, -1)
+        codes = self._codes.take()
+        if len(self._numbers):
+            self._name_numbers(self._numbers.take(), codes)
+        pieces = [slice(start, start + CHUNK) for start in range(0, len(codes), CHUNK)]
+        present = np.zeros(len(self._codes_of) + 1, bool)
+        for piece in pieces:
+            present[codes[piece]] = True
+        texts = list(self._codes_of)
+        names = sorted((text for text, is_there in zip(texts, present, strict=False) if is_there), key=natural_order)
         rank = np.full(len(texts) + 1, -1, np.int64)
-        rank[[self._codes[name] for name in names]] = np.arange(len(names))
-        return joined(parts, np.int64, rank.__getitem__), tuple(names)
+        rank[[self._codes_of[name] for name in names]] = np.arange(len(names))
+        found = np.empty(len(codes), np.int64)
+        for piece in pieces:
+            found[piece] = rank[codes[piece]]
+        return found, tuple(names)
 
-    def _all_codes(self, numbers: np.ndarray | None, codes: np.ndarray | None) -> np.ndarray:
-        """int32 [R]: codes, with those of numbers filled in."""
-        if numbers is None:
-            assert codes is not None
-            return codes
-        distinct, index = np.unique(numbers, return_inverse=True)
-        names = ["" if np.isnan(number) else text_of(float(number)) for number in distinct.tolist()]
-        own = np.array([self._codes.setdefault(name, len(self._codes)) if name else -1 for name in names], np.int32)
-        return own[index] if codes is None else np.where(codes >= 0, codes, own[index])
+    def _name_numbers(self, numbers: np.ndarray, codes: np.ndarray) -> None:
+        """Give numbers among texts the codes of their names."""
+        numbers = np.concatenate([numbers, np.full(len(codes) - len(numbers), np.nan)])
+        rows = np.flatnonzero((codes < 0) & ~np.isnan(numbers))
+        distinct, index = np.unique(numbers[rows], return_inverse=True)
+        own = [self._codes_of.setdefault(text_of(number), len(self._codes_of)) for number in distinct.tolist()]
+        codes[rows] = np.array(own, np.int32)[index]
 
-
-def joined(
-    parts: list[np.ndarray], dtype: type, change: Callable[[np.ndarray], np.ndarray] = lambda part: part
-) -> np.ndarray:
-    """``parts`` along their last axis, each changed; it is forgotten once it is copied, so that memory never holds all
-    of them twice.
-
-    >>> joined([np.array([1, 2]), np.array([3])], np.float32).tolist()
-    [1.0, 2.0, 3.0]
-    """
-    shape = parts[0].shape[:-1] if parts else ()
-    found = np.empty((*shape, sum(part.shape[-1] for part in parts)), dtype)
-    end = found.shape[-1]
-    while parts:
-        part = change(parts.pop())
-        found[..., end - part.shape[-1] : end] = part
-        end -= part.shape[-1]
-    return found
+    def _fill_up(self, array: Growing, value: float) -> None:
+        """Rows that were added while this kind of value had not come yet."""
+        array.fill(self._rows - len(array), value)
 
 
 def _plain(values: Sequence[Any]) -> Sequence[Any]:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from sargnn.data.assembler import CLASS_NAMES, assemble_records
+from sargnn.data.assembler import assemble_records
 from sargnn.data.columns import natural_order
 from sargnn.data.csv_files import CsvTable
 from sargnn.data.gexf import read_gexf
+from sargnn.data.graph_fields import CLASS_NAMES
 from sargnn.data.graphml import read_graphml
 from sargnn.data.graphs import GraphSet
 from sargnn.data.node_link import read_json, read_json_lines

@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from sargnn.data.assembler import CLASS_NAMES, assemble_records
+from sargnn.data.assembler import assemble_records
 from sargnn.data.csv_files import CsvTable
+from sargnn.data.graph_fields import CLASS_NAMES
 from sargnn.data.graphs import GraphSet
 from sargnn.data.problems import Problems, refused, shown
 from sargnn.data.records import Record

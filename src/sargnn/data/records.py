@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from sargnn.data.problems import Problems, shown
+from sargnn.data.problems import InputErrors, Problem, Problems, shown
 
 __all__ = ["Record", "Rows", "Window", "window_of"]
+
+MOST_MISSING = 1_000_000
+"""Values that a window may lack."""
 
 NAME_LENGTH = 40
 """Longer names of nodes are cut: in memory, each takes as much as the longest."""
@@ -102,17 +105,18 @@ def window_of(records: Sequence[Record], first: int, problems: Problems) -> Wind
         record, edge = edge_at(row)
         return f" of edge {shown(record.sources[edge])} - {shown(record.targets[edge])}"
 
+    graph_rows = [record.attributes for record in records]
     node_rows = list(chain.from_iterable(record.node_rows for record in records))
     edge_rows = list(chain.from_iterable(record.edge_rows for record in with_edges))
     return Window(
         graphs=Rows(
             np.arange(len(records)),
-            _columns([record.attributes for record in records]),
+            _columns(graph_rows, "graph", records[0].file),
             lambda row: (records[row].file, records[row].line),
             lambda row: "",
         ),
-        nodes=Rows(node_graph, _columns(node_rows), node_place, node_name),
-        edges=Rows(edge_graph, _columns(edge_rows), edge_place, edge_name),
+        nodes=Rows(node_graph, _columns(node_rows, "node", records[0].file), node_place, node_name),
+        edges=Rows(edge_graph, _columns(edge_rows, "edge", records[0].file), edge_place, edge_name),
         source=np.fromiter(chain.from_iterable(sources for sources, _ in ends), np.int64, len(edge_graph)),
         target=np.fromiter(chain.from_iterable(targets for _, targets in ends), np.int64, len(edge_graph)),
         directed=np.fromiter(chain.from_iterable(map(_each_directed, records, ends)), bool, len(edge_graph)),
@@ -157,8 +161,15 @@ def _each_directed(record: Record, ends: tuple[Sequence[int], Sequence[int]]) ->
     return repeat(record.directed, count) if isinstance(record.directed, bool) else record.directed[:count]
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def _columns(rows: Sequence[Mapping[str, Any]], each: str, file: str | None) -> dict[str, list[Any]]:
+    """Name to the values of all rows, None where there is none.
+
+    Rows that hardly share a name would make far larger columns than what was written, and are refused.
+    """
     names = sorted(set().union(*rows), key=str)
+    if len(names) * len(rows) > 10 * sum(map(len, rows)) + MOST_MISSING:
+        message = f"got {len(names)} different attributes of {each}s, expected the same for every {each}"
+        raise InputErrors([Problem(message, file)], 1)
     return {str(name): [row.get(name) for row in rows] for name in names}
 
 

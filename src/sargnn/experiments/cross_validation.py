@@ -115,7 +115,9 @@ def expand(model: str, assignments: Sequence[str], grid: Sequence[str]) -> tuple
         choices[key] = values
     if "training.seed" in {*fixed, *choices}:
         raise InputError("got training.seed in a setting, expected --seed, from which all seeds follow")
-    points = [[f"{key}={value}" for key, value in zip(choices, point, strict=True)] for point in product(*choices.values())]
+    points = [
+        [f"{key}={value}" for key, value in zip(choices, point, strict=True)] for point in product(*choices.values())
+    ]
     return tuple(read_settings(model, [*assignments, *point]) for point in points)
 
 

@@ -110,7 +110,7 @@ def _curves(result: CellResult, prefix: str) -> list[tuple[int, Markup]]:
     return sorted(drawn.items())
 
 
-def _history(curves: dict[str, list[float]]) -> list[dict[str, float]]:
+def _history(curves: dict[str, list[float]]) -> list[Answer]:
     """Columns as rows, one an epoch."""
     epochs = zip(*curves.values(), strict=True)
     return [{"epoch": number, **dict(zip(curves, values, strict=True))} for number, values in enumerate(epochs, 1)]

@@ -50,9 +50,7 @@ def facts_in(rows: Iterable[Row]) -> dict[str, SetFacts]:
     return facts
 
 
-def _render(
-    file: str, rows: list[Row], studies: dict[str, Study], results: dict[str, dict[Where, CellResult]]
-) -> str:
+def _render(file: str, rows: list[Row], studies: dict[str, Study], results: dict[str, dict[Where, CellResult]]) -> str:
     found = {name: comparisons(study, results[name]) for name, study in studies.items()}
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string((files("sargnn") / "templates" / "reproduction.md.j2").read_text("utf-8"))
@@ -75,7 +73,14 @@ def _origins(rows: list[Row]) -> list[Row]:
     for row in rows:
         groups[row["data"], row["device"], row["version"], row["commit"]].append(row["seconds"])
     return [
-        {"data": data, "device": device, "version": version, "commit": commit, "trainings": len(each), "seconds": sum(each)}
+        {
+            "data": data,
+            "device": device,
+            "version": version,
+            "commit": commit,
+            "trainings": len(each),
+            "seconds": sum(each),
+        }
         for (data, device, version, commit), each in sorted(groups.items())
     ]
 

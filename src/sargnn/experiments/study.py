@@ -128,9 +128,7 @@ def cell(facts: SetFacts, data: str, system: str, settings: tuple[Settings, ...]
     return Cell(data, facts.fingerprint, system, settings, folds=folds, repeats=preset.repeats)
 
 
-def table1(
-    preset: paper.Preset, facts: Facts = load_facts, data: Sequence[str] = ("MUTAG", "Letter-high")
-) -> Study:
+def table1(preset: paper.Preset, facts: Facts = load_facts, data: Sequence[str] = ("MUTAG", "Letter-high")) -> Study:
     """Ablation: six variants of four backbones on MUTAG and Letter-high."""
     cells, published = {}, {}
     for variant, backbones in paper.TABLE1.items():
@@ -175,9 +173,7 @@ def table3(preset: paper.Preset, facts: Facts = load_facts) -> Study:
     return Study("Table 3: supervised saliency on TRIANGLES", cells, published)
 
 
-def ablations(
-    preset: paper.Preset, facts: Facts = load_facts, data: Sequence[str] = paper.ABLATION_SETS
-) -> Study:
+def ablations(preset: paper.Preset, facts: Facts = load_facts, data: Sequence[str] = paper.ABLATION_SETS) -> Study:
     """What the paper lacks: which part of SAR-GCN helps, one change at a time."""
     cells = {}
     for (row, values), name in itertools.product(paper.ABLATIONS.items(), data):

@@ -61,7 +61,7 @@ def markdown(study: Study, results: dict[Where, CellResult]) -> str:
     rows, columns = _names(study)
     lines = [f"## {study.title}", "", "| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for row in rows:
-        cells = [_cell(found.get((row, column)), study.published.get((row, column))) for column in columns]
+        cells = [_bold(*_lines(found.get((row, column)), study.published.get((row, column)))) for column in columns]
         lines.append(f"| {row} | " + " | ".join(cells) + " |")
     verdicts = [c.verdict for c in found.values()]
     counts = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
@@ -80,11 +80,15 @@ def html(study: Study, results: dict[Where, CellResult]) -> str:
     for row in rows:
         cells = ""
         for column in columns:
-            text = _cell(found.get((row, column)), study.published.get((row, column)))
+            lines = _lines(found.get((row, column)), study.published.get((row, column)))
             verdict = found[row, column].verdict if (row, column) in found else "missing"
-            cells += f'<td class="{verdict.split()[0]}">{escape(text).replace("<br>", " ")}</td>'
+            cells += f'<td class="{verdict.split()[0]}">{"<br>".join(map(escape, lines))}</td>'
         body += f"<tr><th>{escape(row)}</th>{cells}</tr>"
-    return f"<!doctype html><meta charset=utf-8><title>{escape(study.title)}</title><style>{_STYLE}</style><h1>{escape(study.title)}</h1><table><tr><th></th>{head}</tr>{body}</table>"
+    title = escape(study.title)
+    return (
+        f"<!doctype html><meta charset=utf-8><title>{title}</title><style>{_STYLE}</style>"
+        f"<h1>{title}</h1><table><tr><th></th>{head}</tr>{body}</table>"
+    )
 
 
 def figure(study: Study, results: dict[Where, CellResult]) -> Figure:
@@ -120,14 +124,18 @@ def _names(study: Study) -> tuple[list[str], list[str]]:
     return rows, list(dict.fromkeys(column for _, column in study.cells))
 
 
-def _cell(found: Comparison | None, published: tuple[float, float] | None) -> str:
-    told = f"published {published[0]:.1f} ± {published[1]:.1f}" if published else ""
-    if found is None:
-        return f"not measured<br>{told}" if told else "not measured"
-    measured = f"**{found.measured:.1f}** ± {found.measured_std:.1f}"
-    if found.errors is None:
-        return measured
-    return f"{measured}<br>{told}<br>{found.errors:+.1f} s.e., {found.verdict}"
+def _lines(found: Comparison | None, published: tuple[float, float] | None) -> list[str]:
+    """What stands in a cell: measured, published, and how they compare."""
+    measured = f"{found.measured:.1f} ± {found.measured_std:.1f}" if found else "not measured"
+    told = [f"published {published[0]:.1f} ± {published[1]:.1f}"] if published else []
+    judged = [f"{found.errors:+.1f} s.e., {found.verdict}"] if found and found.errors is not None else []
+    return [measured, *told, *judged]
+
+
+def _bold(measured: str, *more: str) -> str:
+    """The lines of a cell in Markdown, the measured mean in bold."""
+    mean, sign, deviation = measured.partition(" ± ")
+    return "<br>".join([f"**{mean}**{sign}{deviation}" if sign else measured, *more])
 
 
 _STYLE = """

@@ -25,19 +25,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from sargnn.data.batch import choose_layout
 from sargnn.data.encodings import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.protocol_splits import protocol_folds
 from sargnn.data.sources import load
 from sargnn.data.splits import Fold, read_splits
 from sargnn.errors import Diverged, InputError
+from sargnn.systems import find_system
 from sargnn.training import metrics
 from sargnn.training.ensemble import OWN, Ensemble, Fitted, Member, fit_together
 from sargnn.training.progress import Progress
 from sargnn.training.run import TrainingRun, find_device, hardware, parts_of, score
 from sargnn.training.settings import Settings
-from sargnn.training.trained import TrainedModel
 
 __all__ = ["Cell", "CellResult", "assessment_jobs", "bundles", "collect", "selection_jobs", "work"]
 
@@ -186,7 +185,7 @@ def _ensembles(
         key = (job["fold"], inputs)
         if key not in widths:
             widths[key] = Encoder.fit(settings.data, graphs.subset(fold.train)).width
-        if not _vectorises(graphs, settings, fold, device):
+        if not _vectorises(settings, device):
             alone.append(job)
             continue
         shared = {k: v for k, v in job["settings"].get("training", {}).items() if k not in OWN}
@@ -199,20 +198,15 @@ def _ensembles(
     return made, alone
 
 
-def _vectorises(graphs: GraphSet, settings: Settings, fold: Fold, device: torch.device) -> bool:
+def _vectorises(settings: Settings, device: torch.device) -> bool:
     """Whether K at once is possible (the model runs on padded batches, and draws no numbers that would depend on who
-    trains beside it) and pays (on a CPU: padding wastes little)."""
-    model = TrainedModel.untrained(settings, _OneInput(), graphs.classes).model  # type: ignore[arg-type]
+    trains beside it) and wanted: on a CPU, where it pays less, rows must be the same bits whatever was killed, and the
+    rounding of K at once depends on K."""
     draws = getattr(settings.model, "saliency", None) == "redrawn" or getattr(settings.model, "dropout", 0) > 0
-    if draws or getattr(model, "packed_only", False) or settings.training.layout == "packed":
+    packed = settings.training.layout == "packed" or getattr(find_system(settings.name).model, "packed_only", False)
+    if draws or packed:
         return False
-    return device.type == "cuda" or choose_layout(graphs.sizes[fold.train]) == "padded"
-
-
-class _OneInput:
-    """Stands in for an encoder where only the kind of model is asked about."""
-
-    width = 1
+    return device.type == "cuda"
 
 
 def _fit_alone(graphs: GraphSet, fold: Fold, job: Job, device: torch.device) -> Fitted:
@@ -256,7 +250,9 @@ def _row(graphs: GraphSet, fold: Fold, job: Job, fitted: Fitted, device: torch.d
 def _graphs_and_folds(data: str, fingerprint: str, splits: str | None) -> tuple[GraphSet, list[Fold]]:
     graphs = load(data)
     if graphs.fingerprint != fingerprint:
-        raise InputError(f"{data}: got graphs with fingerprint {graphs.fingerprint}, expected {fingerprint}, as planned")
+        raise InputError(
+            f"{data}: got graphs with fingerprint {graphs.fingerprint}, expected {fingerprint}, as planned"
+        )
     return graphs, read_splits(Path(splits), graphs) if splits else protocol_folds(graphs)
 
 
