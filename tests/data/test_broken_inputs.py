@@ -221,10 +221,7 @@ BROKEN: dict[str, tuple[Files, str]] = {
     ),
     "truth that is no number": (
         trio(nodes="graph,node,true_saliency\na,x,1\na,y,2\nb,x,high\n"),
-        (
-            "/nodes.csv line 4: got 'high' in 'true_saliency' of node 'x', expected a number, as most others "
-            "are, in graph 1"
-        ),
+        "/nodes.csv line 4: got 'high' in 'true_saliency' of node 'x', expected a number, in graph 1",
     ),
     "not Parquet": (
         {"graphs.parquet": "graph\n", "nodes.parquet": "graph\n", "edges.parquet": "graph\n"},

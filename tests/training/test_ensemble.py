@@ -23,7 +23,7 @@ SMALL = Fold(np.arange(0, 7), np.arange(16, 21), np.arange(21, 24))
 """One batch an epoch, where the others have two."""
 
 TURNS: dict[str, Any] = {"training__policy": "alternating", "training__epochs": 4}
-# Not GIN with batch normalisation: the gradient of its biases, which the norm cancels, is rounding alone, and Adam makes
+# Not GIN with batch normalisation: the gradient of its biases, which the norm cancels, is rounding alone; Adam makes
 # full steps of it.
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"{name}, weighted": (name, {}) for name in ("sar-gcn", "sar-gin", "sar-sage", "sar-gat")},
@@ -57,7 +57,7 @@ def members(settings: Settings) -> list[Member]:
     """Three that differ in everything a member may differ in."""
     own = [(FOLD, 0, 0.01, 0.0), (OTHER, 1, 0.003, 0.01), (SMALL, 2, 0.02, 0.0)]
     return [
-        Member(fold, replace(settings.training, seed=seed, learning_rate=rate, **({"weight_decay": decay} if decay else {})))
+        Member(fold, replace(settings.training, seed=seed, learning_rate=rate, weight_decay=decay or settings.training.weight_decay))
         for fold, seed, rate, decay in own
     ]  # fmt: skip
 

@@ -196,13 +196,11 @@ class Assembler:
             yield f"left out: {len(left_out) - LISTED} more; `sargnn data check` lists them"
         yield from self._graph_fields.notes
         for each, columns in self._columns.items():
-            texts = ", ".join(
-                shown(name) for name in sorted(columns, key=natural_order) if not columns[name].is_numeric
-            )
+            texts = [shown(n) for n in sorted(columns, key=natural_order) if not columns[n].is_numeric]
             if texts and each == "graph":
-                yield f"left out what is not a number of the graphs: {texts}"
-            elif ", " in texts:
-                yield f"took each combination of {texts} of the {each}s as one category"
+                yield f"left out what is not a number of the graphs: {', '.join(texts)}"
+            elif len(texts) > 1:
+                yield f"took each combination of {', '.join(texts)} of the {each}s as one category"
         if self._merged:
             yield f"merged {self._merged} repeated edges"
 

@@ -30,7 +30,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from sargnn.data import attention
 from sargnn.data.graphs import GraphSet, ranges
 
 if TYPE_CHECKING:
@@ -314,10 +313,14 @@ class PaddedBatch(Batch):
         return (h * g.unsqueeze(-2)).sum(-1)
 
     def resemblance(self, g: Float[Tensor, "B d"], h: Float[Tensor, "B n d"]) -> Float[Tensor, "B n"]:
-        return attention.resemblance(g.unsqueeze(-2), h, self.own, self._floor).squeeze(-2)
+        return self._attention(g.unsqueeze(-2), h).squeeze(-2)
 
     def read(self, g: Float[Tensor, "B d"], h: Float[Tensor, "B n d"]) -> Float[Tensor, "B d"]:
-        return attention.read(g.unsqueeze(-2), h, self.own, self._floor).squeeze(-2)
+        return (self._attention(g.unsqueeze(-2), h) @ h).squeeze(-2)
+
+    def _attention(self, g: Float[Tensor, "rows k d"], h: Float[Tensor, "rows n d"]) -> Float[Tensor, "rows k n"]:
+        """Softmax of ``g hᵀ`` over the nodes of each of the ``k`` graphs of a row."""
+        return torch.baddbmm(self._floor, g, h.mT).softmax(-1) * self.own
 
     def at_source(self, v: Float[Tensor, "... B n"]) -> Float[Tensor, "... B #n n"]:
         return v.unsqueeze(-2)
@@ -420,16 +423,17 @@ class PairedBatch(PaddedBatch):
         return (self._by_row(g) @ h.mT * self.own).sum(-2)
 
     def resemblance(self, g: Float[Tensor, "B d"], h: Float[Tensor, "rows n d"]) -> Float[Tensor, "rows n"]:
-        return attention.resemblance(self._by_row(g), h, self.own, self._floor).sum(-2)
+        return self._attention(self._by_row(g), h).sum(-2)
 
     def read(self, g: Float[Tensor, "B d"], h: Float[Tensor, "rows n d"]) -> Float[Tensor, "B d"]:
-        return self._by_graph(attention.read(self._by_row(g), h, self.own, self._floor))
+        return self._by_graph(self._attention(self._by_row(g), h) @ h)
 
     def _by_graph(self, pairs: Float[Tensor, "... rows 2 d"]) -> Float[Tensor, "... B d"]:
         return pairs.flatten(-3, -2)[..., : self.graphs, :]
 
     def _by_row(self, g: Float[Tensor, "... B d"]) -> Float[Tensor, "... rows 2 d"]:
-        return F.pad(g, (0, 0, 0, self.graphs % 2)).unflatten(-2, (-1, 2))
+        whole = F.pad(g, (0, 0, 0, 1)) if self.graphs % 2 else g
+        return whole.unflatten(-2, (-1, 2))
 
     @once
     def uniform(self) -> Float[Tensor, "rows n"]:

@@ -244,7 +244,7 @@ class Column:
         own = [self._codes_of.setdefault(text_of(number), len(self._codes_of)) for number in distinct.tolist()]
         codes[rows] = np.array(own, np.int32)[index]
 
-    def _fill_up(self, array: Growing, value: float) -> None:
+    def _fill_up(self, array: Growing, value: int | float) -> None:
         """Rows that were added while this kind of value had not come yet."""
         array.fill(self._rows - len(array), value)
 

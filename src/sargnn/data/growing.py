@@ -30,15 +30,15 @@ class Growing:
         """Add the rows of ``part``."""
         self._grow(len(part))[:] = part
 
-    def fill(self, count: int, value: float) -> None:
+    def fill(self, count: int, value: int | float) -> None:
         """Add ``count`` rows of one value."""
         self._grow(count)[:] = value
 
     def take(self) -> np.ndarray:
         """All rows, in an array of their own; nothing is left."""
-        array, width = self._array, self._array.shape[1:]
-        array.resize((self._length, *width), refcheck=False)
-        self.__init__(array.dtype, *width)  # type: ignore[misc]
+        array = self._array
+        array.resize((self._length, *array.shape[1:]), refcheck=False)
+        self._array, self._length = np.empty((0, *array.shape[1:]), array.dtype), 0
         return array
 
     def _grow(self, count: int) -> np.ndarray:

@@ -43,7 +43,7 @@ def page(file: Path) -> str:
 
 def facts_in(rows: Iterable[Row]) -> dict[str, SetFacts]:
     """Of every data set that has rows: its fingerprint and folds; a set without rows has no cell either way."""
-    facts = defaultdict(lambda: SetFacts("no rows", 10))
+    facts: dict[str, SetFacts] = defaultdict(lambda: SetFacts("no rows", 10))
     for row in rows:
         folds = max(row["fold"] + 1, facts[row["data"]].folds if row["data"] in facts else 1)
         facts[row["data"]] = SetFacts(row["fingerprint"], folds)

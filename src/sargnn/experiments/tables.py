@@ -113,7 +113,8 @@ def figure(study: Study, results: dict[Where, CellResult]) -> Figure:
             some = [c for c in found if c.verdict == verdict]
             axes.errorbar(
                 [c.published or 0 for c in some], [c.measured for c in some], xerr=[c.published_std or 0 for c in some],
-                yerr=[c.measured_std for c in some], fmt="o", color=colour, elinewidth=0.5, label=f"{verdict} ({len(some)})",
+                yerr=[c.measured_std for c in some], fmt="o", color=colour, elinewidth=0.5,
+                label=f"{verdict} ({len(some)})",
             )  # fmt: skip
         axes.legend(loc="upper left", frameon=False)
     return drawn
@@ -140,7 +141,8 @@ def _bold(measured: str, *more: str) -> str:
 
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:78rem;padding:0 1rem;color:#22303c}
-table{border-collapse:collapse}td,th{padding:.4rem .7rem;border-bottom:1px solid #dde3e8;text-align:left;vertical-align:top}
+table{border-collapse:collapse}
+td,th{padding:.4rem .7rem;border-bottom:1px solid #dde3e8;text-align:left;vertical-align:top}
 td.reproduced{background:#e5f2f0}td.higher{background:#e6eef9}td.lower{background:#fbe9e4}td.not{background:#f5e3ec}
 td.missing{color:#98a3ad}
 """
