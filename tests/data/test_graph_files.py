@@ -209,3 +209,16 @@ def test_a_text_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "x.graphml").write_text(f"<graphml><desc>{'x' * 5000}</desc></graphml>")
     with pytest.raises(InputError, match=r"got more than 1000 characters in one element, expected less$"):
         load(tmp_path / "x.graphml")
+
+
+def test_a_small_file_cannot_ask_for_huge_columns(tmp_path: Path) -> None:
+    nodes = [{"id": i, f"a{i}": 1} for i in range(2000)]
+    (tmp_path / "x.json").write_text(json.dumps({"label": 1, "nodes": nodes, "edges": []}))
+    with pytest.raises(InputError) as error:
+        load(tmp_path / "x.json")
+    expected = "got 2000 different attributes of nodes, expected the same for every node"
+    assert str(error.value) == f"{tmp_path / 'x.json'}: {expected}"
+    nodes = [{"id": 0, "x": [1.0] * 5000}, {"id": 1, "x": [1.0]}]
+    (tmp_path / "x.json").write_text(json.dumps({"label": 1, "nodes": nodes, "edges": []}))
+    with pytest.raises(InputError, match=r"got a list in 'x' of node 0, expected a number or a text, in graph 0"):
+        load(tmp_path / "x.json")

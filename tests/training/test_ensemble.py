@@ -56,10 +56,11 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 def members(settings: Settings) -> list[Member]:
     """Three that differ in everything a member may differ in."""
     own = [(FOLD, 0, 0.01, 0.0), (OTHER, 1, 0.003, 0.01), (SMALL, 2, 0.02, 0.0)]
+    usual = settings.training
     return [
-        Member(fold, replace(settings.training, seed=seed, learning_rate=rate, weight_decay=decay or settings.training.weight_decay))
+        Member(fold, replace(usual, seed=seed, learning_rate=rate, weight_decay=decay or usual.weight_decay))
         for fold, seed, rate, decay in own
-    ]  # fmt: skip
+    ]
 
 
 def together(graphs: GraphSet, settings: Settings, members: list[Member], device: str = "cpu") -> list[Fitted]:
