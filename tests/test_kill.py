@@ -26,7 +26,7 @@ from tiny import DEMANDING, FOLD, shapes, tensors, timeless, tiny
 SETTINGS = tiny(**DEMANDING, training__epochs=40, training__patience=0, training__batch_size=2)
 """Forty epochs of some thirty milliseconds, saving included."""
 
-FILES = {"config.json", "weights.safetensors", "training.json", "checkpoint.safetensors"}
+FILES = {"config.json", "weights.safetensors", "training.json", "checkpoint.safetensors", "history.csv"}
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from sargnn.data.sources import load
 from sargnn.errors import InputError
 
 many = settings(
-    max_examples=120, deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=70, deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 NAMES = st.sampled_from(["label", "y", "part", "x", "mass", "symbol", "node_name", "graph_name", "true_saliency", "id"])

@@ -52,6 +52,7 @@ def test_the_numbers_of_a_row_are_what_they_are_called(rows: list[dict[str, Any]
         assert 0 <= row["characterization"] <= 1
     first = by_name["saliency-mean"]
     assert first["agreement"]["mean"] == pytest.approx(1)  # it is compared with itself
+    assert rows[-1]["agreement"]["mean"] < 0.99  # another model's saliency is compared with this one, not with itself
     assert first["relabelling_error"] < 1e-5
     assert by_name["gradient"]["relabelling_error"] < 1e-4
     assert by_name["random"]["relabelling_error"] > 0.01

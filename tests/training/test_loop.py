@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from math import cos, exp, log, pi
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -521,3 +525,51 @@ def test_any_seed_gives_a_seed_for_every_epoch(seed: int, epoch: int) -> None:
     assert 0 <= mixed < 2**63
     assert mixed != loop._mix(seed, epoch + 1)
     TrainingConfig(seed=seed)
+
+
+# ---------------------------------------------------------------------------------------------- layouts and compiling
+
+
+def fitted(layout: str = "auto", **values: Any) -> list[dict[str, Any]]:
+    """The history of a model on graphs of 3 to 8 nodes, in float64."""
+    state, data, config = started(tiny(training__layout=layout, **values))
+    state = TrainingState.start(state.model.double(), config)
+    data = TensorSet(shapes(truth=True), data.x.double().numpy(), layout=data.layout)
+    return timeless(list(fit(state, data, FOLD, config)))
+
+
+def test_training_in_pairs_is_training_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    paired = TensorSet.paired
+    monkeypatch.setattr(TensorSet, "paired", lambda self, index: made.append("pairs") or paired(self, index))
+    in_pairs = fitted(training__saliency_weight=0.5)
+    assert made
+    made.clear()
+    one_by_one = fitted("padded", training__saliency_weight=0.5)
+    assert not made
+    for mine, theirs in zip(in_pairs, one_by_one, strict=True):
+        assert mine == pytest.approx(theirs, rel=1e-9)
+
+
+COMPILED = """
+from functools import partial
+import torch
+torch.compile = partial(torch.compile, backend="eager", fullgraph=True)
+from test_loop import fitted
+compiled, plain = fitted(training__compile=True), fitted()
+assert [row.keys() for row in compiled] == [row.keys() for row in plain]
+for mine, theirs in zip(compiled, plain):
+    assert all(abs(mine[key] - theirs[key]) < 1e-9 for key in mine), (mine, theirs)
+"""
+
+
+def test_a_compiled_step_is_the_same_step() -> None:
+    """PyTorch's compiler sees through model and batch; what it makes of them is its own affair. Apart, because it does
+    not see through the checks of shapes that tests run with."""
+    tests = Path(__file__).parents[1]
+    paths = os.pathsep.join([str(tests), str(tests / "training"), *sys.path])
+    environment = {**os.environ, "PYTHONPATH": paths}
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILED], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

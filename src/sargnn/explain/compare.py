@@ -6,7 +6,7 @@ what is no better than it says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,10 +66,10 @@ def compare(
     index = np.sort(np.random.default_rng(seed).permutation(fold.test)[:count])
     nodes = np.isin(graphs.node_graph, index)
     task = Task(graphs, fold, index, {name: truth[nodes] for name, truth in truths_of(graphs).items()})
-    yield from _rows(task, settings, names, seeds)
+    saliency = yield from _rows(task, settings, names, seeds)
     for system in (name for name in ATTENTION_SYSTEMS if name in SYSTEMS):
         own = replace(settings, name=system, model=Settings.of(system).model)
-        yield from _rows(task, own, ["saliency-mean"], seeds)
+        yield from _rows(task, own, ["saliency-mean"], seeds, reference=saliency)
 
 
 def truths_of(graphs: GraphSet) -> dict[str, np.ndarray]:
@@ -86,16 +86,19 @@ def _known_explainers(chosen: Sequence[str]) -> list[str]:
     return [name for name in EXPLAINERS if not chosen or name in {*chosen, "random"}]
 
 
-def _rows(task: Task, settings: Settings, names: Sequence[str], seeds: int) -> Iterator[Row]:
+def _rows(
+    task: Task, settings: Settings, names: Sequence[str], seeds: int, reference: np.ndarray | None = None
+) -> Generator[Row, None, np.ndarray]:
+    """One row an explainer; at the end, the map that all were compared with: by default the mean saliency."""
     runs = [_trained(task, settings, settings.training.seed + k) for k in range(seeds)]
     subjects = [
         Subject(run.trained.model, run.data, task.index, task.fold.train, settings.training.seed + k)
         for k, run in enumerate(runs)
     ]
-    reference: np.ndarray | None = None
+    saliency = explain("saliency-mean", subjects[0]).scores  # a model's first call is slow, and this one is not timed
+    reference = saliency if reference is None else reference
     for name in names:
         maps = [explain(name, subject) for subject in subjects]
-        reference = maps[0].scores if reference is None else reference
         yield {
             "data": task.graphs.name, "fingerprint": task.graphs.fingerprint,
             "model": settings.name, "explainer": name, "graphs": len(task.index),
@@ -107,6 +110,7 @@ def _rows(task: Task, settings: Settings, names: Sequence[str], seeds: int) -> I
             "settings": settings.to_json(), "seeds": seeds,
             "versions": versions(), "hardware": hardware(runs[0].data.device),
         }  # fmt: skip
+    return reference
 
 
 def _trained(task: Task, settings: Settings, seed: int) -> TrainingRun:
@@ -147,7 +151,7 @@ def _confirmed(subject: Subject, scores: np.ndarray, node_graph: np.ndarray) -> 
 
 
 def _judged(task: Task, maps: Sequence[Explained], reference: np.ndarray) -> Row:
-    """The explanation against the truth, against the first explainer, and against itself with another seed."""
+    """The explanation against the truth, against the saliency, and against itself with another seed."""
     scores, node_graph = maps[0].scores, task.node_graph
     aucs = {name: metrics.node_aucs(scores, truth, node_graph) for name, truth in task.truths.items()}
     precisions = {name: metrics.precision_at_k(scores, truth, node_graph) for name, truth in task.truths.items()}
@@ -203,11 +207,11 @@ def _cell(value: Row | float | None) -> str:
     """A mean with its interval, or a number.
 
     >>> _cell({"mean": 0.5, "low": 0.25, "high": 0.75}), _cell(None), _cell(0.123)
-    ('.50 (.25-.75)', '-', '0.12')
+    ('.50 (.25 to .75)', '-', '0.12')
     """
     if value is None:
         return "-"
     if isinstance(value, float):
         return f"{value:.2g}"
     mean, low, high = (f"{value[key]:.2f}".replace("0.", ".", 1) for key in ("mean", "low", "high"))
-    return f"{mean} ({low}-{high})"
+    return f"{mean} ({low} to {high})"

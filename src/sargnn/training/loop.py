@@ -10,10 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import inf, isfinite
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -241,8 +241,16 @@ def loss_of(model: nn.Module, batch: Batch, config: TrainingConfig, weights: Ten
 
 @cache
 def compiled_loss() -> Callable[..., Tensor]:
-    """:func:`loss_of` as compiled code, the same for batches of all sizes."""
-    return torch.compile(loss_of, dynamic=True)
+    """:func:`loss_of` as compiled code, the same for batches of all sizes.
+
+    A compiled batch makes its structural values itself: what it would find in its set is out of the compiler's sight.
+    """
+    compiled = torch.compile(loss_of, dynamic=True)
+
+    def compute(model: nn.Module, batch: Batch, *rest: Any) -> Tensor:
+        return compiled(model, replace(batch, held=None) if batch.held else batch, *rest)  # type: ignore[type-var]
+
+    return compute
 
 
 def saliency_divergence(batch: Batch, saliency: tuple[Tensor, ...], layers: tuple[int, ...]) -> Tensor:

@@ -1,0 +1,113 @@
+"""Sets larger than memory: a saved folder opens at once, and batches made from it one by one are those of a set held in
+memory. A twentieth of the million graphs for which the bounds were set."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from sargnn.data import batch as batches
+from sargnn.data.batch import PackedBatch, PaddedBatch, StreamedSet, TensorSet, tensor_set
+from sargnn.data.encodings import DataConfig, Encoder
+from sargnn.data.graphs import GraphSet
+from sargnn.data.synthetic import triangles
+from sargnn.nn.model import SARGNN, ModelConfig
+from sargnn.training.loop import TrainingConfig, TrainingState, fit
+from tiny import FOLD, shapes, timeless
+
+LAYOUTS = ("packed", "padded", "paired")
+
+EPOCH = """
+import sys
+import numpy as np
+import torch
+from sargnn.data.batch import StreamedSet
+from sargnn.data.encodings import DataConfig, Encoder
+from sargnn.data.graphs import GraphSet
+from sargnn.data.splits import Fold
+from sargnn.nn.model import SARGNN, ModelConfig
+from sargnn.training.loop import TrainingConfig, TrainingState, fit
+
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+
+torch.set_num_threads(1)
+graphs = GraphSet.open(sys.argv[1])
+encoder = Encoder.fit(DataConfig(), graphs.subset(np.arange(100)))
+data, config = StreamedSet(graphs, encoder), TrainingConfig(epochs=1, batch_size=500)
+
+def train(graphs):
+    model = SARGNN(ModelConfig(hidden=8), encoder.width, data.classes)
+    fold = Fold(np.arange(graphs), np.arange(10), np.arange(0))
+    [row] = fit(TrainingState.start(model, config), data, fold, config)
+
+train(1000)
+before = peak()
+train(len(graphs))
+print(peak() - before)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("mapped") / "set"
+    triangles(train=50_000, validation=0, test=0, test_large=0).save(path)
+    return path
+
+
+def test_opening_takes_no_time(folder: Path) -> None:
+    start = time.perf_counter()
+    graphs = GraphSet.open(folder)
+    assert len(graphs) == 50_000
+    assert isinstance(graphs.edges, np.memmap)
+    assert time.perf_counter() - start < 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from Linux's /proc")
+def test_an_epoch_takes_no_more_memory_than_a_part_of_it(folder: Path) -> None:
+    """What grows is what the system keeps of the file, 24 MB here, which it can take back."""
+    done = subprocess.run([sys.executable, "-c", EPOCH, str(folder)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 64 * 1024  # kB
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_streamed_batches_are_those_of_a_set_in_memory(layout: str, tmp_path: Path) -> None:
+    shapes(truth=True).save(tmp_path / "set")
+    graphs = GraphSet.open(tmp_path / "set")
+    encoder = Encoder.fit(DataConfig(), graphs)
+    index = np.array([5, 0, 17, 3])
+    streamed, held = StreamedSet(graphs, encoder), TensorSet(graphs, encoder.encode(graphs))
+    got, expected = getattr(streamed, layout)(index), getattr(held, layout)(index)
+    assert type(got) is type(expected)
+    for name in ("x", "y", "truth", "renormalised", "renormalised_exp", "degrees"):
+        assert torch.equal(getattr(got, name), getattr(expected, name)), name
+
+
+def test_training_is_the_same_bit_for_bit_whether_the_set_is_held_or_streamed() -> None:
+    graphs, config = shapes(truth=True), TrainingConfig(epochs=3, batch_size=5)
+    encoder = Encoder.fit(DataConfig(), graphs)
+    histories = []
+    for data in (StreamedSet(graphs, encoder), TensorSet(graphs, encoder.encode(graphs))):
+        torch.manual_seed(0)
+        state = TrainingState.start(SARGNN(ModelConfig(hidden=8), encoder.width, 2), config)
+        histories.append(timeless(list(fit(state, data, FOLD, config))))
+    assert histories[0] == histories[1]
+
+
+def test_a_set_is_streamed_when_it_is_too_large_to_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = shapes()
+    encoder = Encoder.fit(DataConfig(), graphs)
+    assert type(tensor_set(graphs, encoder)) is TensorSet
+    monkeypatch.setattr(batches, "HELD", 1000)
+    streamed = tensor_set(graphs, encoder, layout="packed")
+    assert isinstance(streamed, StreamedSet)
+    assert isinstance(streamed.batch(np.arange(3)), PackedBatch)
+    assert isinstance(streamed.padded(np.arange(3), size=20), PaddedBatch)
+    assert streamed.padded(torch.arange(3), size=20).mask.shape == (3, 20)
