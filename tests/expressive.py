@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from sargnn.data.batch import Batch, TensorSet
+from sargnn.data.batch import Batch
 from sargnn.data.graphs import pack
+from sargnn.data.tensor_set import TensorSet
 
 Edges = list[tuple[int, int]]
 

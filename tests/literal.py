@@ -14,8 +14,9 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from sargnn.data.batch import Batch, PaddedBatch, TensorSet
+from sargnn.data.batch import Batch, PaddedBatch
 from sargnn.data.graphs import pack
+from sargnn.data.tensor_set import TensorSet
 from sargnn.nn import SARGNN, ModelConfig
 
 INPUTS = 3

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sargnn.data.batch import PackedBatch as PackedBatch
     from sargnn.data.batch import PaddedBatch as PaddedBatch
-    from sargnn.data.batch import TensorSet as TensorSet
     from sargnn.data.encodings import DataConfig as DataConfig
     from sargnn.data.encodings import Encoder as Encoder
     from sargnn.data.graphs import GraphSet as GraphSet
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from sargnn.data.splits import write_splits as write_splits
     from sargnn.data.synthetic import motifs as motifs
     from sargnn.data.synthetic import triangles as triangles
+    from sargnn.data.tensor_set import TensorSet as TensorSet
     from sargnn.errors import InputError as InputError
     from sargnn.estimator import GraphClassifier as GraphClassifier
     from sargnn.nn.model import SARGNN as SARGNN
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
 
 _HOME = {
-    "sargnn.data.batch": ("PackedBatch", "PaddedBatch", "TensorSet"),
+    "sargnn.data.batch": ("PackedBatch", "PaddedBatch"),
+    "sargnn.data.tensor_set": ("TensorSet",),
     "sargnn.data.encodings": ("DataConfig", "Encoder"),
     "sargnn.data.graphs": ("GraphSet", "pack"),
     "sargnn.data.sources": ("load",),

@@ -44,7 +44,11 @@ SPACE = (
 
 
 class Choice(NamedTuple):
-    """One of several values."""
+    """One of several values, which are texts as on the command line.
+
+    >>> read_space(["model.hidden=32,64"])["model.hidden"]
+    Choice(values=('32', '64'))
+    """
 
     values: tuple[str, ...]
 
@@ -53,7 +57,11 @@ class Choice(NamedTuple):
 
 
 class Range(NamedTuple):
-    """A number from ``low`` to ``high``, both included; a whole one if these are; on a logarithmic scale if ``log``."""
+    """A number from ``low`` to ``high``, both included; a whole one if these are; on a logarithmic scale if ``log``.
+
+    >>> read_space(["model.layers=2..5"])["model.layers"]
+    Range(low=2, high=5, log=False)
+    """
 
     low: int | float
     high: int | float

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from literal import EXAMPLES, LAYOUTS, Graph, batch_of, both_ways, edge_arguments, graph, tensor_set, wild_graphs
-from sargnn.data.batch import Batch, PackedBatch, PaddedBatch, PairedBatch, TensorSet, _pairs, choose_layout
+from sargnn.data.batch import Batch, PackedBatch, PaddedBatch, PairedBatch
 from sargnn.data.graphs import GraphSet, pack
+from sargnn.data.tensor_set import TensorSet, _pairs, choose_layout
 
 any_graphs = settings(max_examples=25, deadline=None, derandomize=True, database=None)
 every_layout = pytest.mark.parametrize("layout", LAYOUTS)

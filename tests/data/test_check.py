@@ -154,11 +154,12 @@ def test_check_writes_a_page(tmp_path: Path) -> None:
     graphs.save(tmp_path / "set")
     done = run("data", "check", str(tmp_path / "set"), "--out", str(tmp_path / "page"), "--json")
     assert done.exit_code == 0
-    assert sorted(path.name for path in (tmp_path / "page").iterdir()) == ["check.html", "degrees.png", "sizes.png"]
+    written = sorted(path.name for path in (tmp_path / "page").iterdir())
+    assert written == ["check.html", "degrees.png", "duplicates.png", "sizes.png"]
     page = (tmp_path / "page" / "check.html").read_text()
     assert "<script" not in page
     assert "&lt;script&gt;" in page
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 3
 
 
 def test_the_page_of_a_set_that_cannot_be_read(tmp_path: Path) -> None:

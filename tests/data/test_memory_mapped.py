@@ -13,10 +13,11 @@ import pytest
 import torch
 
 from sargnn.data import batch as batches
-from sargnn.data.batch import PackedBatch, PaddedBatch, StreamedSet, TensorSet, tensor_set
+from sargnn.data.batch import PackedBatch, PaddedBatch
 from sargnn.data.encodings import DataConfig, Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.synthetic import triangles
+from sargnn.data.tensor_set import StreamedSet, TensorSet, tensor_set
 from sargnn.nn.model import SARGNN, ModelConfig
 from sargnn.training.loop import TrainingConfig, TrainingState, fit
 from tiny import FOLD, shapes, timeless
@@ -27,7 +28,7 @@ EPOCH = """
 import sys
 import numpy as np
 import torch
-from sargnn.data.batch import StreamedSet
+from sargnn.data.tensor_set import StreamedSet
 from sargnn.data.encodings import DataConfig, Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold

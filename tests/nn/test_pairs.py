@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from literal import BACKBONES, EXAMPLES, make_model, random_graph, tensor_set
-from sargnn.data.batch import Batch, _pairs
+from sargnn.data.batch import Batch
+from sargnn.data.tensor_set import _pairs
 from sargnn.nn import SARGNN, VARIANTS, ModelConfig
 
 GRAPHS = [*EXAMPLES, random_graph(20, 40)]

@@ -18,10 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from sargnn.data.batch import Batch, TensorSet
+from sargnn.data.batch import Batch
 from sargnn.data.encodings import Encoder
 from sargnn.data.graphs import pack
 from sargnn.data.splits import Fold
+from sargnn.data.tensor_set import TensorSet
 from sargnn.errors import Diverged, InputError
 from sargnn.nn.norm import BatchNorm
 from sargnn.training import loop

@@ -23,9 +23,10 @@ from torch_geometric.nn import GCNConv, global_add_pool
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from torch_geometric.utils import scatter, softmax
 
-from sargnn.data.batch import Batch, TensorSet
+from sargnn.data.batch import Batch
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold
+from sargnn.data.tensor_set import TensorSet
 from sargnn.nn.backbones import GCNLayer
 from sargnn.nn.memory import GraphNeuralMemory
 from sargnn.nn.model import SARGNN, VARIANTS, ModelConfig

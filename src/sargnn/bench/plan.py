@@ -38,7 +38,7 @@ class Plan:
     busy_limit: float = 0.1
     """Cores that others may use before a measurement is refused."""
     growth: bool = False
-    """Measure how cost grows with nodes, edges and models, too."""
+    """Unless quick, measure how cost grows with nodes, edges and models, too."""
 
     def __post_init__(self) -> None:
         for name in self.contenders:
@@ -69,7 +69,7 @@ class Plan:
                     found.append(self._cell("epoch", trained, batch, hidden, threads))
             grown = ("sar-gcn",) if self.quick else GROWING
             found.append(self._cell("growth by batch", self.contenders or grown, max(batches), hidden, threads))
-        if self.growth and threads == self.thread_counts[0]:
+        if self.growth and not self.quick and threads == self.thread_counts[0]:
             found.append(self._cell("growth by shape", GROWING, 128, 64, threads))
             found.append(self._cell("growth by models", ("sar-gcn",), 128, 64, threads))
         return found

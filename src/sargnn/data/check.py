@@ -16,8 +16,8 @@ from sargnn.errors import InputError
 
 __all__ = ["CheckReport", "check", "summary"]
 
-SHOWN_GROUPS = 20
-"""Groups of equal graphs in different classes that are listed."""
+SHOWN = 10
+"""Groups of equal graphs in different classes that are listed, and graphs of each."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def summary(graphs: GraphSet) -> dict[str, Any]:
         "duplicates_across_classes": {
             "groups": len(across),
             "graphs": sum(map(len, across)),
-            "positions": [group.tolist() for group in across[:SHOWN_GROUPS]],
+            "positions": [group[:SHOWN].tolist() for group in across[:SHOWN]],
         },
         "fingerprint": graphs.fingerprint,
         "notes": list(graphs.notes),

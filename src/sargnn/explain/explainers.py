@@ -26,7 +26,8 @@ from torch_geometric.explain import (
     PGExplainer,
 )
 
-from sargnn.data.batch import PackedBatch, TensorSet
+from sargnn.data.batch import PackedBatch
+from sargnn.data.tensor_set import TensorSet
 from sargnn.explain.maps import node_saliency
 from sargnn.explain.metrics import random_scores
 

@@ -23,7 +23,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
-from sargnn.data.batch import PackedBatch, TensorSet
+from sargnn.data.batch import PackedBatch
+from sargnn.data.tensor_set import TensorSet
 from sargnn.errors import InputError
 
 __all__ = ["RULES", "combine", "message_weights", "node_saliency", "rollout"]

@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sargnn.data.batch import PackedBatch, TensorSet
+from sargnn.data.batch import PackedBatch
+from sargnn.data.tensor_set import TensorSet
 from sargnn.errors import InputError
 
 __all__ = ["check_nodes", "hard_mask", "masked_probabilities", "soft_mask"]

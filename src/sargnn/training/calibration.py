@@ -129,7 +129,11 @@ def with_temperature(probabilities: np.ndarray, temperature: float) -> np.ndarra
 
 @dataclass(frozen=True)
 class Bin:
-    """Graphs whose predicted class has a probability above ``low`` and up to ``high``."""
+    """Graphs whose predicted class has a probability above ``low`` and up to ``high``.
+
+    >>> Bin(low=0.8, high=1.0, graphs=50, confidence=0.93, accuracy=0.8).accuracy  # this model claims too much
+    0.8
+    """
 
     low: float
     high: float
@@ -184,13 +188,20 @@ def assess(
 
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:
-    """Write ``calibration.json`` beside the weights that it is of."""
+    """Write ``calibration.json`` beside the weights that it is of.
+
+    >>> save_calibration(Path("runs/mutag"), held_out)  # doctest: +SKIP
+    """
     words = {"format": FORMAT, "weights": _weights_in(folder), "temperature": calibration.temperature}
     write_file(folder / FILE, json.dumps({**words, "scores": calibration.scores.tolist()}) + "\n")
 
 
 def load_calibration(folder: Path) -> Calibration:
-    """Read what :func:`save_calibration` wrote, if it is of the weights that are there now."""
+    """Read what :func:`save_calibration` wrote, if it is of the weights that are there now.
+
+    >>> load_calibration(Path("runs/mutag")).sets(probabilities, coverage=0.9)  # doctest: +SKIP
+    array([[ True, False], ...
+    """
     path = folder / FILE
     try:
         words: dict[str, Any] = json.loads(path.read_text())

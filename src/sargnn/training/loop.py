@@ -21,8 +21,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sargnn.allocator import keep_freed_memory
-from sargnn.data.batch import Batch, TensorSet
+from sargnn.data.batch import Batch
 from sargnn.data.splits import Fold
+from sargnn.data.tensor_set import TensorSet
 from sargnn.errors import Diverged, InputError
 from sargnn.training.progress import Progress, Row
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from sargnn.data.batch import TensorSet
 from sargnn.data.encodings import Encoder
 from sargnn.data.graphs import PARTS, GraphSet
 from sargnn.data.sources import require_two_classes
 from sargnn.data.splits import Fold, holdout, official
+from sargnn.data.tensor_set import TensorSet
 from sargnn.errors import InputError
 from sargnn.training import metrics, model_folder
 from sargnn.training.loop import Row, TrainingState, check_supervision, fit

@@ -35,7 +35,14 @@ NAMES = {
 
 
 class Tracker(ABC):
-    """Takes down one run: each epoch as it comes, and the scores when it is done."""
+    """Takes down one run: each epoch as it comes, and the scores when it is done.
+
+    >>> class Losses(Tracker):
+    ...     def log(self, row):
+    ...         print(row["epoch"], row["train_loss"])
+    >>> Losses().log({"epoch": 1, "train_loss": 0.7})
+    1 0.7
+    """
 
     @abstractmethod
     def log(self, row: Row) -> None:
@@ -69,7 +76,10 @@ def tracking(run: TrainingRun, names: Sequence[str] = ()) -> Iterator[list[Track
 
 
 class HistoryFile(Tracker):
-    """``history.csv``: one line an epoch, from the first, in the words of ``training.json``."""
+    """``history.csv``: one line an epoch, from the first, in the words of ``training.json``.
+
+    >>> HistoryFile(run).log(row)  # doctest: +SKIP
+    """
 
     def __init__(self, run: TrainingRun) -> None:
         assert run.folder is not None
@@ -85,7 +95,10 @@ class HistoryFile(Tracker):
 
 
 class TensorBoard(Tracker):
-    """Curves for TensorBoard in the run's folder ``tensorboard``."""
+    """Curves for TensorBoard in the run's folder ``tensorboard``.
+
+    >>> with tracking(run, ["tensorboard"]) as (history, board): ...  # doctest: +SKIP
+    """
 
     def __init__(self, run: TrainingRun) -> None:
         if run.folder is None:
@@ -107,7 +120,10 @@ class TensorBoard(Tracker):
 
 
 class MLflow(Tracker):
-    """A run of MLflow, inside the active one if there is one; ``MLFLOW_TRACKING_URI`` says where."""
+    """A run of MLflow, inside the active one if there is one; ``MLFLOW_TRACKING_URI`` says where.
+
+    >>> with tracking(run, ["mlflow"]) as trackers: ...  # doctest: +SKIP
+    """
 
     def __init__(self, run: TrainingRun) -> None:
         self.mlflow = _imported("mlflow")
@@ -127,7 +143,10 @@ class MLflow(Tracker):
 
 
 class WeightsAndBiases(Tracker):
-    """A run of Weights & Biases, grouped by data set; ``WANDB_MODE=offline`` keeps it on this machine."""
+    """A run of Weights & Biases, grouped by data set; ``WANDB_MODE=offline`` keeps it on this machine.
+
+    >>> with tracking(run, ["wandb"]) as trackers: ...  # doctest: +SKIP
+    """
 
     def __init__(self, run: TrainingRun) -> None:
         self.run = _imported("wandb").init(

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from sargnn.data.batch import TensorSet, tensor_set
 from sargnn.data.encodings import Encoder
 from sargnn.data.graphs import GraphSet
+from sargnn.data.tensor_set import TensorSet, tensor_set
 from sargnn.errors import InputError
 from sargnn.explain.maps import node_saliency
 from sargnn.systems import find_system
