@@ -32,11 +32,14 @@ Weights = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Graph:
-    """So many nodes, (source, target) pairs, and a row of inputs for each node."""
+    """So many nodes, (source, target) pairs, a row of inputs for each node and, where there are any, inputs ``e[i, j]``
+    of the edge j -> i and ``u`` of the graph."""
 
     nodes: int
     edges: tuple[tuple[int, int], ...]
     x: np.ndarray
+    e: np.ndarray | None = None
+    u: np.ndarray | None = None
 
     @property
     def closed(self) -> np.ndarray:
@@ -85,7 +88,17 @@ def random_graph(nodes: int, edges: int, seed: int = 0) -> Graph:
 
 
 def tensor_set(graphs: list[Graph], dtype: type = np.float64) -> TensorSet:
-    return TensorSet(pack([(g.nodes, g.edges) for g in graphs]), np.concatenate([g.x for g in graphs]).astype(dtype))
+    packed = pack([(g.nodes, g.edges) for g in graphs])
+    widths = {g.e.shape[-1] for g in graphs if g.e is not None}
+    ends = [(g, s, t) for g, one in zip(graphs, packed, strict=True) for s, t in one.edges.T]
+    e = np.array([g.e[t, s] for g, s, t in ends if g.e is not None], dtype)
+    u = [g.u for g in graphs if g.u is not None]
+    return TensorSet(
+        packed,
+        np.concatenate([g.x for g in graphs]).astype(dtype),
+        edge_x=e.reshape(len(ends), *widths) if widths else None,
+        graph_x=np.stack(u).astype(dtype) if u else None,
+    )
 
 
 def batch_of(graphs: list[Graph], layout: str, dtype: type = np.float64) -> Batch:
@@ -111,10 +124,10 @@ def node_rows(batch: Batch, h: torch.Tensor) -> torch.Tensor:
     return h[batch.mask] if isinstance(batch, PaddedBatch) else h
 
 
-def make_model(config: ModelConfig, seed: int = 0, dtype: torch.dtype = torch.float64) -> SARGNN:
+def make_model(config: ModelConfig, seed: int = 0, dtype: torch.dtype = torch.float64, **widths: int) -> SARGNN:
     """A model in eval mode whose every weight and statistic is random: no zero bias or ε that could hide a mistake."""
     torch.manual_seed(seed)
-    model = SARGNN(config, INPUTS, CLASSES).to(dtype).eval()
+    model = SARGNN(config, INPUTS, CLASSES, **widths).to(dtype).eval()
     for name, value in model.state_dict().items():
         value.uniform_(0.5, 2) if name.endswith("running_variance") else value.normal_(0, 0.5)
     return model
@@ -136,6 +149,7 @@ def encode(model: SARGNN, g: Graph) -> Literal:
     """The loop of the overview (eqs. fm, compat, backbone), the readout and the classifier."""
     c, p = model.config, {name: value.detach().double().numpy() for name, value in model.state_dict().items()}
     A, H, saliency = g.closed, g.x, []
+    C = edge_channels(within(p, "edge_channels"), g) if c.edge_channels else None
     if c.input_norm:
         H = batch_norm(within(p, "input_norm"), H)
     uses_memory = c.readout == "memory" or c.saliency not in ("none", "uniform")
@@ -148,10 +162,11 @@ def encode(model: SARGNN, g: Graph) -> Literal:
             s = np.full(g.nodes, 1 / g.nodes)
         elif c.saliency != "none":
             s = node_saliency(within(p, f"saliency_layers.{l}"), M, H)  # s^{l-1} from M^l, H^{l-1}
-        H = backbone(within(p, f"backbone.{l}"), H, A, s, c)  # H^l from H^{l-1}, s^{l-1}
+        H = backbone(within(p, f"backbone.{l}"), H, A, s, c, C)  # H^l from H^{l-1}, s^{l-1}
         H = {"none": lambda q, h: h, "batch": batch_norm, "layer": layer_norm}[c.norm](within(p, f"norms.{l}"), H)
         saliency += [] if s is None else [s]
     vector = H.sum(axis=0) if c.readout == "sum" else memory(within(p, f"memory_layers.{c.layers}"), H, M, c)
+    vector = vector if g.u is None else np.concatenate([vector, g.u])
     return Literal(vector, H, saliency, mlp(within(p, "head"), vector))
 
 
@@ -227,7 +242,31 @@ def fuse(a: np.ndarray, s: np.ndarray, A: np.ndarray, c: ModelConfig) -> np.ndar
     return w
 
 
-def backbone(p: Weights, H: np.ndarray, A: np.ndarray, s: np.ndarray | None, c: ModelConfig) -> np.ndarray:
+def edge_channels(p: Weights, g: Graph) -> np.ndarray:
+    """c_ij = ReLU(W_e e_ij + W_x (x_i - x_j) + b) for every edge j -> i of two nodes, else 0: [P, N, N]."""
+    C = np.zeros((len(p["bias"]), g.nodes, g.nodes))
+    for j, i in g.edges:
+        if i != j:
+            edge = 0 if g.e is None else p["of_edges.weight"] @ g.e[i, j]
+            nodes = p["of_nodes.weight"] @ (g.x[i] - g.x[j]) if "of_nodes.weight" in p else 0
+            C[:, i, j] = relu(edge + nodes + p["bias"])
+    return C
+
+
+def weighted_sum(p: Weights, w: np.ndarray, Z: np.ndarray, C: np.ndarray | None) -> np.ndarray:
+    """Σ_j w_ij z_j + Σ_p V_p [Σ_j w_ij c_ij^p z_j ; Σ_j w_ij c_ij^p], message after message."""
+    out = np.zeros_like(Z)
+    for i, j in np.argwhere(w != 0):
+        out[i] += w[i, j] * Z[j]
+        if C is not None:
+            V = np.split(p["edge_network.weight"], len(C), axis=1)
+            out[i] += sum(w[i, j] * C[q, i, j] * V[q] @ np.append(Z[j], 1) for q in range(len(C)))
+    return out
+
+
+def backbone(
+    p: Weights, H: np.ndarray, A: np.ndarray, s: np.ndarray | None, c: ModelConfig, C: np.ndarray | None = None
+) -> np.ndarray:
     """H^{l+1} of the four backbones; without saliency w = a."""
 
     def w(a: np.ndarray) -> np.ndarray:
@@ -236,28 +275,30 @@ def backbone(p: Weights, H: np.ndarray, A: np.ndarray, s: np.ndarray | None, c: 
     degrees, bias = A.sum(axis=1), p.get("bias", 0.0)
     if c.backbone == "gcn":
         D = np.diag(degrees**-0.5)
-        return relu(w(D @ A @ D) @ H @ p["theta.weight"].T + bias)
+        if H.shape[1] < len(p["theta.weight"]):  # with edge channels it matters which width is summed: the smaller
+            return relu(weighted_sum(p, w(D @ A @ D), H, C) @ p["theta.weight"].T + bias)
+        return relu(weighted_sum(p, w(D @ A @ D), H @ p["theta.weight"].T, C) + bias)
     if c.backbone == "gin":
-        return mlp(within(p, "mlp"), w(A + p["epsilon"] * np.eye(len(A))) @ H)
+        return mlp(within(p, "mlp"), weighted_sum(p, w(A + p["epsilon"] * np.eye(len(A))), H, C))
     if c.backbone == "sage":
-        weights = w(A)
-        mean = np.stack([np.mean([weights[i, j] * H[j] for j in np.flatnonzero(A[i])], axis=0) for i in range(len(A))])
+        mean = weighted_sum(p, w(A), H, C) / degrees[:, None]
         return relu(mean @ p["theta.weight"].T + p.get("theta.bias", 0.0))
     d = p["theta.weight"].shape[0] // c.heads
     heads = []
     for h in range(c.heads):
         WH = H @ p["theta.weight"][h * d : (h + 1) * d].T
         vector = np.concatenate([p["attend_target"][h, :, 0], p["attend_source"][h, :, 0]])
-        heads.append(w(graph_attention(WH, vector, A)) @ WH)
+        edge = None if C is None else np.tensordot(p["attend_edge.weight"][h], C, axes=1)
+        heads.append(w(graph_attention(WH, vector, A, edge)) @ WH)
     return relu(np.concatenate(heads, axis=1) + bias)
 
 
-def graph_attention(WH: np.ndarray, vector: np.ndarray, A: np.ndarray) -> np.ndarray:
-    """GAT's a_i(j) = softmax_j(LeakyReLU(aᵀ[W h_i ‖ W h_j]))."""
-    a = np.zeros_like(A)
+def graph_attention(WH: np.ndarray, vector: np.ndarray, A: np.ndarray, edge: np.ndarray | None = None) -> np.ndarray:
+    """GAT's a_i(j) = softmax_j(LeakyReLU(aᵀ[W h_i ‖ W h_j] + a_eᵀ c_ij)); ``edge[i, j]`` is a_eᵀ c_ij."""
+    a, edge = np.zeros_like(A), np.zeros_like(A) if edge is None else edge
     for i in range(len(A)):
         j = np.flatnonzero(A[i])
-        score = np.array([vector @ np.concatenate([WH[i], WH[n]]) for n in j])
+        score = np.array([vector @ np.concatenate([WH[i], WH[n]]) + edge[i, n] for n in j])
         a[i, j] = softmax(np.where(score > 0, score, 0.2 * score))
     return a
 

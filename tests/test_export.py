@@ -23,13 +23,17 @@ from sargnn.export import Exportable, export_model
 from sargnn.training.model_folder import load_model
 from sargnn.training.run import TrainingRun, train
 from sargnn.training.trained import TrainedModel
-from tiny import FOLD, shapes, tiny
+from tiny import FOLD, labelled, shapes, tiny
 
-ONNX = ["sar-gcn-weighted", "sar-gin-scaling", "sar-sage-weighted", "sar-gat-scaling"]
-PROGRAMS = ["sar-gcn-scaling", "sar-gin-weighted", "sar-sage-scaling", "sar-gat-weighted", "gin"]
+ONNX = ["sar-gcn-weighted", "sar-gin-scaling", "sar-sage-weighted", "sar-gat-scaling", "edges-and-graphs"]
+PROGRAMS = ["sar-gcn-scaling", "sar-gin-weighted", "sar-sage-scaling", "sar-gat-weighted", "gin", "edges-alone"]
 """Every backbone with each fusion goes through the tracing, which takes seconds, in one format or the other."""
+EDGES: dict[str, dict[str, Any]] = {
+    "edges-and-graphs": {"data__edge_encodings": "auto", "model__edge_channels": 3, "data__graph_inputs": True},
+    "edges-alone": {"data__edge_encodings": "labels", "model__edge_channels": 2, "model__relative": True},
+}
 
-SOME = [shapes(count=1), shapes(count=30, seed=3), shapes(count=7, seed=4)]
+SOME = [labelled(shapes(count=1)), labelled(shapes(count=30, seed=3)), labelled(shapes(count=7, seed=4))]
 """Sets of other sizes and numbers of graphs than the traced one."""
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(sargnn.__file__).parents[1])}
@@ -55,6 +59,10 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("onnxscript", reason="onnxscript is not installed (extra: onnx)")
     folder = tmp_path_factory.mktemp("exported")
     for kind in ONNX + PROGRAMS:
+        if kind in EDGES:
+            settings = tiny("sar-gin", training__epochs=1, **EDGES[kind])
+            train(labelled(shapes()), settings, folder / ("onnx" if kind in ONNX else "torch-export") / kind, fold=FOLD)
+            continue
         name, _, fusion = kind.rpartition("-")
         values = {"model__fusion": fusion} if name else {"model__norm": "batch", "model__dropout": 0.5}
         values |= {"model__readout": "sum"} if fusion == "scaling" else {}
@@ -70,11 +78,10 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def inputs_of(trained: TrainedModel, graphs: GraphSet) -> dict[str, np.ndarray]:
     """Several graphs as somebody without this package would join them."""
     ends = graphs.edges + graphs.node_ptr[graphs.edge_graph]
-    return {
-        "x": trained.encoder.encode(graphs).astype(np.float32),
-        "edge_index": ends.astype(np.int64),
-        "batch": graphs.node_graph,
-    }
+    encoder = trained.encoder
+    inputs = {"x": encoder.encode(graphs), "edge_index": ends.astype(np.int64), "batch": graphs.node_graph}
+    inputs |= {"edge_attr": encoder.encode_edges(graphs)} if encoder.edge_width else {}
+    return inputs | ({"graph_attr": encoder.encode_graphs(graphs)} if encoder.graph_width else {})
 
 
 def assert_agrees(trained: TrainedModel, graphs: GraphSet, outputs: list[np.ndarray]) -> None:
@@ -103,8 +110,9 @@ def test_a_program_of_torch_export_runs_elsewhere(kind: str, exported: Path) -> 
     words = {"sargnn": ""}
     module = torch.export.load(exported / f"{kind}.torch-export", extra_files=words).module()
     for graphs in SOME:
-        tensors = [torch.from_numpy(value) for value in inputs_of(trained, graphs).values()]
-        assert_agrees(trained, graphs, [out.detach().numpy() for out in module(*tensors)])
+        tensors = {name: torch.from_numpy(value) for name, value in inputs_of(trained, graphs).items()}
+        always = [tensors.pop(name) for name in ("x", "edge_index", "batch")]
+        assert_agrees(trained, graphs, [out.detach().numpy() for out in module(*always, **tensors)])
     assert json.loads(words["sargnn"])["classes"] == ["ring", "path"]
 
 
@@ -134,7 +142,7 @@ def test_a_file_that_differs_is_not_written(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(export, "_traced", lambda module, graphs: module)
 
     def wrong(module: Exportable, *_: Any) -> tuple[bytes, export.Run]:
-        return b"...", lambda graphs: [out.detach().numpy() + 0.1 for out in module(*graphs)]
+        return b"...", lambda graphs: [out.detach().numpy() + 0.1 for out in module(**graphs)]
 
     monkeypatch.setitem(export.FORMATS, "onnx", wrong)
     with pytest.raises(RuntimeError, match=r"the exported file differs from the model by 0\.1"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,18 @@ def shapes(*, truth: bool = False, seed: int = 0, name: str = "shapes", count: i
         classes=["ring", "path"],
         node_attributes=rng.normal(size=(nodes, 2)),
         true_saliency=saliency if truth else None,
+    )
+
+
+def labelled(graphs: GraphSet, seed: int = 0) -> GraphSet:
+    """The graphs with three kinds of edges, an attribute of each edge, and two of each graph."""
+    rng = np.random.default_rng(seed)
+    return replace(
+        graphs,
+        edge_labels=rng.integers(0, 3, graphs.num_edges),
+        edge_label_names=("single", "double", "triple"),
+        edge_attributes=rng.normal(2, 3, (graphs.num_edges, 1)).astype(np.float32),
+        graph_attributes=rng.normal(5, 2, (len(graphs), 2)).astype(np.float32),
     )
 
 

@@ -7,6 +7,8 @@ edges:
 ``x``           float32 ``[N, F]``  node inputs, in the order of ``features``
 ``edge_index``  int64 ``[2, E]``    source and target of every directed edge, each once, no self-loops
 ``batch``       int64 ``[N]``       the graph of every node: 0, 1, ... without gaps
+``edge_attr``   float32 ``[E, F]``  edge inputs, in the order of ``edge_features``; if the model has any
+``graph_attr``  float32 ``[B, F]``  inputs of whole graphs; if the model has any
 ==============  ==================  ====================================================================
 
 It gives ``logits [B, C]`` and, if the model has one, ``saliency [L, N]`` of every layer. Class and feature names, and
@@ -29,6 +31,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from sargnn.data.batch import PackedBatch
 from sargnn.errors import InputError
@@ -43,8 +46,9 @@ TOLERANCE = 1e-4
 TRACED, CHECKED = (5, 4, 6), ((3,), (9, 2, 2, 7), (1, 12), (1,))
 """Sizes of the graphs that are traced, and that the result is tried on."""
 
-Graphs = tuple[Tensor, Tensor, Tensor]
-"""x, edge_index, batch."""
+Graphs = dict[str, Tensor]
+"""What a file takes, by name: ``ALWAYS``, and after it what the model has inputs for."""
+ALWAYS = ("x", "edge_index", "batch")
 
 
 class Exportable(nn.Module):
@@ -61,13 +65,19 @@ class Exportable(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> tuple[Tensor, ...]:
-        graphs: Any = batch.max().item() + 1
-        torch._check(graphs >= 1)
-        torch._check(graphs <= x.shape[0])
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor,
+        edge_attr: Tensor | None = None,
+        graph_attr: Tensor | None = None,
+    ) -> tuple[Tensor, ...]:
+        graphs = self._number(x, batch) if graph_attr is None else graph_attr.shape[0]
         loops = torch.arange(x.shape[0], device=x.device)
         source, target = torch.cat([edge_index[0], loops]), torch.cat([edge_index[1], loops])
-        packed = PackedBatch(x, source, target, batch, graphs)
+        edges = None if edge_attr is None else F.pad(edge_attr.T, (0, x.shape[0]))
+        packed = PackedBatch(x, source, target, batch, graphs, edges=edges, graph_x=graph_attr)
         # Counted by sums: the size of what bincount gives depends on the content.
         vars(packed)["degrees"] = x.new_zeros(x.shape[0]).index_add(0, target, x.new_ones(target.shape[0]))
         sizes = x.new_zeros(graphs).index_add(0, batch, x.new_ones(x.shape[0]))
@@ -75,6 +85,13 @@ class Exportable(nn.Module):
         encoding = self.model.encode(packed)  # type: ignore[operator]
         logits = self.model.head(encoding.graph)  # type: ignore[operator]
         return (logits, torch.stack(encoding.saliency)) if encoding.saliency else (logits,)
+
+    def _number(self, x: Tensor, batch: Tensor) -> Any:
+        """How many graphs there are, as a number that a traced program leaves open."""
+        graphs: Any = batch.max().item() + 1
+        torch._check(graphs >= 1)
+        torch._check(graphs <= x.shape[0])
+        return graphs
 
 
 def export_model(trained: TrainedModel, to: str, path: Path) -> dict[str, Any]:
@@ -88,7 +105,7 @@ def export_model(trained: TrainedModel, to: str, path: Path) -> dict[str, Any]:
     if getattr(trained.settings.model, "saliency", None) == "redrawn":
         raise InputError("got model.saliency = redrawn, which draws numbers at every call, expected one that does not")
     module = Exportable(trained.model.cpu().eval())
-    outputs = ("logits", "saliency")[: len(module(*_random_graphs(trained, (2,))))]
+    outputs = ("logits", "saliency")[: len(module(**_random_graphs(trained, (2,))))]
     try:
         with _quiet():
             program = _traced(module, _random_graphs(trained, TRACED))
@@ -104,18 +121,32 @@ def export_model(trained: TrainedModel, to: str, path: Path) -> dict[str, Any]:
     write_file(path, content)
     return {
         "file": str(path), "format": to, "bytes": len(content), "outputs": list(outputs),
-        "features": list(trained.encoder.feature_names), "largest_difference": difference,
+        "features": list(trained.encoder.feature_names), "edge_features": list(trained.encoder.edge_feature_names),
+        "largest_difference": difference,
     }  # fmt: skip
 
 
 def _traced(module: Exportable, graphs: Graphs) -> torch.export.ExportedProgram:
     nodes, edges = torch.export.Dim("nodes", min=1), torch.export.Dim("edges", min=0)
-    shapes = {"x": {0: nodes}, "edge_index": {1: edges}, "batch": {0: nodes}}
+    every = {
+        "x": {0: nodes},
+        "edge_index": {1: edges},
+        "batch": {0: nodes},
+        "edge_attr": {0: edges},
+        "graph_attr": {0: torch.export.Dim("graphs", min=1)},
+    }
+    shapes = {name: every[name] for name in graphs}
     with torch.no_grad(), _products_in_order():
-        program = torch.export.export(module, graphs, dynamic_shapes=shapes, strict=True)
+        program = torch.export.export(module, *_arguments(graphs), dynamic_shapes=shapes, strict=True)
     for node in program.graph.nodes:
         node.meta.pop("stack_trace", None)  # where each line stood on this machine
     return program
+
+
+def _arguments(graphs: Graphs) -> tuple[tuple[Tensor, ...], dict[str, Tensor]]:
+    """Those without a name, and those with one."""
+    named = {name: value for name, value in graphs.items() if name not in ALWAYS}
+    return tuple(graphs[name] for name in ALWAYS), named
 
 
 @contextmanager
@@ -163,7 +194,7 @@ def _to_onnx(program: torch.export.ExportedProgram, outputs: tuple[str, ...], wo
     names = [entry.name for entry in session.get_inputs()]
 
     def run(graphs: Graphs) -> list[np.ndarray]:
-        return session.run(None, {name: value.numpy() for name, value in zip(names, graphs, strict=True)})
+        return session.run(None, {name: graphs[name].numpy() for name in names})
 
     return content, run
 
@@ -174,7 +205,8 @@ def _to_torch_export(program: torch.export.ExportedProgram, outputs: tuple[str, 
     module = torch.export.load(io.BytesIO(file.getvalue())).module()
 
     def run(graphs: Graphs) -> list[np.ndarray]:
-        return [out.detach().numpy() for out in module(*graphs)]
+        arguments, named = _arguments(graphs)
+        return [out.detach().numpy() for out in module(*arguments, **named)]
 
     return file.getvalue(), run
 
@@ -189,6 +221,7 @@ def _description(trained: TrainedModel) -> str:
             "model": trained.settings.name,
             "classes": list(trained.classes),
             "features": list(trained.encoder.feature_names),
+            "edge_features": list(trained.encoder.edge_feature_names),
             "encoder": trained.encoder.to_json(),
         }
     )
@@ -196,17 +229,20 @@ def _description(trained: TrainedModel) -> str:
 
 def _random_graphs(trained: TrainedModel, sizes: tuple[int, ...]) -> Graphs:
     """Graphs of these sizes, each with about half of all edges."""
-    rng = np.random.default_rng(sizes)
-    x = rng.normal(size=(sum(sizes), trained.encoder.width)).astype(np.float32)
+    rng, nodes, encoder = np.random.default_rng(sizes), sum(sizes), trained.encoder
+    x = rng.normal(size=(nodes, encoder.width)).astype(np.float32)
     batch = np.repeat(np.arange(len(sizes)), sizes)
-    together = np.triu((batch[:, None] == batch) & (rng.random((len(x), len(x))) < 0.5), k=1)
+    together = np.triu((batch[:, None] == batch) & (rng.random((nodes, nodes)) < 0.5), k=1)
     edges = np.stack(np.nonzero(together | together.T)).astype(np.int64)
-    return torch.from_numpy(x), torch.from_numpy(edges), torch.from_numpy(batch)
+    graphs = {"x": x, "edge_index": edges, "batch": batch}
+    more = {"edge_attr": (edges.shape[1], encoder.edge_width), "graph_attr": (len(sizes), encoder.graph_width)}
+    graphs |= {name: rng.normal(size=shape).astype(np.float32) for name, shape in more.items() if shape[1]}
+    return {name: torch.from_numpy(values) for name, values in graphs.items()}
 
 
 def _difference(module: Exportable, run: Run, graphs: Graphs) -> float:
     """The largest difference of any output, in units of its own size or of 1."""
     with torch.no_grad():
-        expected = [out.numpy() for out in module(*graphs)]
+        expected = [out.numpy() for out in module(**graphs)]
     found = run(graphs)
     return max(float(np.max(np.abs(a - b) / np.maximum(1, np.abs(b)))) for a, b in zip(found, expected, strict=True))

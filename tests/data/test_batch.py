@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -453,3 +454,64 @@ def test_stored_weights_are_those_of_the_structure(graphs: list[Graph]) -> None:
     alone = PaddedBatch(batch.x, batch.closed, batch.mask)
     torch.testing.assert_close(batch.renormalised, alone.renormalised)
     torch.testing.assert_close(batch.renormalised_exp, alone.renormalised_exp)
+
+
+# ------------------------------------------------------------------------------------------ inputs of edges and graphs
+
+
+def with_inputs(graphs: list[Graph]) -> list[Graph]:
+    """Each edge, self-loops too, and each graph with two numbers that say which it is."""
+    filled = []
+    for number, g in enumerate(graphs):
+        i, j = np.indices((g.nodes, g.nodes))
+        e = np.stack([1000 * (number + 1) + 10 * i + j, i - j + 0.5], axis=-1)
+        filled.append(replace(g, e=e.astype(float), u=np.array([number, -number], float)))
+    return filled
+
+
+@any_graphs
+@given(choice=choices())
+def test_edge_inputs_follow_their_edges_in_every_layout(choice: tuple[list[Graph], list[int]]) -> None:
+    graphs, index = with_inputs(choice[0]), choice[1]
+    data = tensor_set(graphs)
+    for layout in ("packed", "padded", "paired"):
+        batch = getattr(data, layout)(np.array(index))
+        order = _pairs(np.array(index), data.sizes)[0] if layout == "paired" else index
+        expected = [
+            np.moveaxis(g.e * (g.closed - np.eye(g.nodes))[..., None], -1, 0) for g in (graphs[i] for i in order)
+        ]
+        for feature in range(2):
+            got = dense_edges(batch, batch.edges[feature])
+            np.testing.assert_array_equal(got, block_diagonal([e[feature] for e in expected]))
+        np.testing.assert_array_equal(batch.graph_x.numpy(), np.stack([graphs[i].u for i in order]))
+
+
+def dense_edges(batch: Batch, values: Tensor) -> np.ndarray:
+    """An edge tensor as one matrix over all nodes, graph after graph."""
+    if isinstance(batch, PaddedBatch):
+        blocks = [row[mask][:, mask].numpy() for row, mask in zip(values, batch.mask, strict=True)]
+        assert values.count_nonzero() == sum(np.count_nonzero(block) for block in blocks)
+        return block_diagonal(blocks)
+    assert isinstance(batch, PackedBatch)
+    out = np.zeros((len(batch.x), len(batch.x)))
+    out[batch.target.numpy(), batch.source.numpy()] = values.numpy()
+    return out
+
+
+def block_diagonal(blocks: list[np.ndarray]) -> np.ndarray:
+    ends = np.cumsum([len(block) for block in blocks])
+    out = np.zeros((ends[-1], ends[-1]))
+    for end, block in zip(ends, blocks, strict=True):
+        out[end - len(block) : end, end - len(block) : end] = block
+    return out
+
+
+def test_from_edges_gives_merged_edges_the_inputs_of_the_first() -> None:
+    edge_index = torch.tensor([[0, 2, 0, 1, 0, 1], [1, 1, 1, 1, 1, 0]])  # 0 -> 1 three times, a loop at 1
+    edge_attr = torch.tensor([[1.0], [2], [3], [4], [5], [6]])
+    batch = PackedBatch.from_edges(torch.ones(3, 1), edge_index, edge_attr=edge_attr, graph_attr=torch.ones(1, 2))
+    assert batch.edges is not None
+    found = zip(batch.source.tolist(), batch.target.tolist(), batch.edges[0].tolist(), strict=True)
+    assert sorted(found) == [(0, 0, 0), (0, 1, 1), (1, 0, 6), (1, 1, 0), (2, 1, 2), (2, 2, 0)]
+    assert batch.graph_x is not None
+    assert batch.graph_x.tolist() == [[1, 1]]

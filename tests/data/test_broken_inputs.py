@@ -197,7 +197,10 @@ BROKEN: dict[str, tuple[Files, str]] = {
     ),
     "no classes at all": (
         trio(graphs="graph\na\nb\n"),
-        (": got no classes, expected one for each graph: a column called label in graphs.csv, or named by labels"),
+        (
+            ": got no classes, expected one for each graph: a column called label in graphs.csv, or one that labels names"
+            " (`sargnn data convert DATA OUT --labels COLUMN`)"
+        ),
     ),
     "an unknown part": (
         trio(graphs="graph,label,part\na,1,train\nb,0,exam\n"),
@@ -465,7 +468,10 @@ BROKEN: dict[str, tuple[Files, str]] = {
     ),
     "molecules without classes": (
         {"x.csv": "smiles,name,id\nCC,ethane,1\n"},
-        "/x.csv: got no classes, expected one for each graph: a column called label, or named by labels",
+        (
+            "/x.csv: got no classes, expected one for each graph: a column called label, or one that labels names"
+            " (`sargnn data convert DATA OUT --labels COLUMN`)"
+        ),
     ),
     "no molecule that can be read": (
         {"x.csv": "smiles,label\nC(C,1\n"},

@@ -412,3 +412,127 @@ def test_malformed_json_is_refused_in_one_line(content: Any, message: str) -> No
     with pytest.raises(InputError, match=message) as caught:
         Encoder.from_json(content)
     assert "\n" not in str(caught.value)
+
+
+def test_an_encoder_of_a_folder_written_before_edges_were_inputs_still_opens() -> None:
+    old = {"encodings": [{"encoding": "labels", "names": ["C", "N"]}], "notes": []}
+    encoder = Encoder.from_json(old)
+    assert (encoder.edge_width, encoder.graph_width) == (0, 0)
+    np.testing.assert_array_equal(encoder.encode(molecules()), encoded(molecules(), "labels"))
+
+
+# --- edges and graphs ------------------------------------------------------------------------------------------------
+
+
+def bonds(**fields: Any) -> GraphSet:
+    """A path of three nodes with a single bond (length 1) and a double one (length 3), and a lone node."""
+    content: dict[str, Any] = {
+        "edge_labels": np.array([0, 0, 1, 1]),  # 1 -> 0, 0 -> 1, 2 -> 1, 1 -> 2
+        "edge_label_names": ("single", "double"),
+        "edge_attributes": np.array([[1], [1], [3], [3]], np.float32),
+        "graph_attributes": np.array([[10, 1], [30, 1]], np.float32),
+    }
+    return replace(molecules(), **(content | fields))
+
+
+def test_edge_labels_are_one_hot_and_edge_attributes_standardised() -> None:
+    encoder = Encoder.fit(DataConfig(edge_encodings=("labels", "attributes")), bonds())
+    assert encoder.edge_feature_names == ("label single", "label double", "attribute 0")
+    assert encoder.encode_edges(bonds()).tolist() == [[1, 0, -1], [1, 0, -1], [0, 1, 1], [0, 1, 1]]
+    assert encoder.encode_edges(bonds()).dtype == np.float32
+    np.testing.assert_array_equal(encoder.encode(bonds()), Encoder.fit(DataConfig(), bonds()).encode(bonds()))
+
+
+def test_edge_labels_match_by_name() -> None:
+    encoder = Encoder.fit(DataConfig(edge_encodings=("labels",)), bonds())
+    other = bonds(edge_labels=np.array([2, 2, 0, 0]), edge_label_names=("double", "triple", "single"))
+    np.testing.assert_array_equal(encoder.encode_edges(other), encoder.encode_edges(bonds()))
+    with pytest.raises(
+        InputError, match=r"got edge label 'triple' in graph 0 \(edge 1 -> 0\) of molecules, expected one of"
+    ):
+        encoder.encode_edges(bonds(edge_labels=np.array([1, 2, 0, 0]), edge_label_names=("double", "triple", "single")))
+
+
+@pytest.mark.parametrize(
+    ("missing", "names"),
+    [((), ["attribute 0", "label single", "label double"]), (("edge_labels",), ["attribute 0"]),
+     (("edge_labels", "edge_attributes"), [])],
+)  # fmt: skip
+def test_auto_takes_what_edges_bring_or_nothing(missing: tuple[str, ...], names: list[str]) -> None:
+    graphs = bonds(**dict.fromkeys(missing))
+    encoder = Encoder.fit(DataConfig(edge_encodings=("auto",)), graphs)
+    assert list(encoder.edge_feature_names) == names
+    assert encoder.encode_edges(graphs).shape == (4, len(names))
+    assert encoder.notes == ()
+
+
+def test_edges_and_graphs_are_scaled_by_the_training_graphs_alone() -> None:
+    longer = bonds(edge_attributes=np.array([[5], [5], [3], [3]], np.float32))
+    encoder = Encoder.fit(DataConfig(edge_encodings=("attributes",), graph_inputs=True), bonds())
+    assert encoder.encode_edges(longer).tolist() == [[3], [3], [1], [1]]
+    assert encoder.graph_width == 2
+    assert encoder.encode_graphs(bonds()).tolist() == [[-1, 0], [1, 0]]
+    changed = bonds(graph_attributes=np.array([[50, 2], [20, 1]], np.float32))
+    assert encoder.encode_graphs(changed).tolist() == [[3, 1], [0, 0]]
+
+
+def test_graphs_without_edges_miss_no_edge_inputs() -> None:
+    encoder = Encoder.fit(DataConfig(edge_encodings=("labels",)), bonds())
+    assert encoder.encode_edges(molecules().subset([1])).shape == (0, 2)
+    assert Encoder.fit(DataConfig(edge_encodings=("auto",)), bonds().subset([1])).edge_width == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "config", "message"),
+    [
+        ({"edge_labels": None}, {"edge_encodings": ("labels",)}, "got no edge labels, expected a label for every"),
+        ({"edge_attributes": None}, {"edge_encodings": ("attributes",)}, "got no edge attributes, expected numbers"),
+        ({"graph_attributes": None}, {"graph_inputs": True}, "got no graph attributes, expected numbers"),
+        (
+            {"edge_attributes": np.array([[1], [1], [np.inf], [3]], np.float32)},
+            {"edge_encodings": ("attributes",)},
+            r"got inf as attribute 0 in graph 0 \(edge 2 -> 1\) of molecules, expected a finite number",
+        ),
+        (
+            {"graph_attributes": np.array([[1], [np.nan]], np.float32)},
+            {"graph_inputs": True},
+            "got nan as attribute 0 in graph 1 of molecules, expected a finite number",
+        ),
+    ],
+)  # fmt: skip
+def test_what_edges_and_graphs_lack_is_said_in_one_line(fields: Any, config: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        Encoder.fit(DataConfig(**config), bonds(**fields))
+    assert "\n" not in str(caught.value)
+    encoder = Encoder.fit(DataConfig(**config), bonds())
+    encode = encoder.encode_edges if encoder.edge_width else encoder.encode_graphs
+    with pytest.raises(InputError, match=message):  # and so when graphs to predict lack it
+        encode(bonds(**fields))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("degree",), "data.edge_encodings: got 'degree', expected one of auto, "),
+        (("labels", "labels"), "each name once"),
+    ],
+)
+def test_other_edge_encodings_are_refused(names: tuple[str, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        DataConfig(edge_encodings=names)
+
+
+def test_encodings_of_edges_and_graphs_come_back_from_json() -> None:
+    encoder = Encoder.fit(DataConfig(edge_encodings=("auto",), graph_inputs=True), bonds())
+    content = json.loads(json.dumps(encoder.to_json()))
+    assert Encoder.from_json(content) == encoder
+    moved = content | {"edge_encodings": content["encodings"]}
+    with pytest.raises(
+        InputError, match=r"encoder.edge_encodings\[0\]: got 'attributes' of another kind, expected of edges"
+    ):
+        Encoder.from_json(moved)
+    with pytest.raises(InputError, match=r"encoder.graph_encodings: got 'x', expected a list"):
+        Encoder.from_json(content | {"graph_encodings": "x"})
+    content["edge_encodings"][1]["of"] = "graph"
+    with pytest.raises(InputError, match=r"edge_encodings\[1\].of: got 'graph', expected one of node, edge"):
+        Encoder.from_json(content)

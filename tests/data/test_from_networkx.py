@@ -1,8 +1,7 @@
-"""NetworkX graphs: against a literal reading, what is kept, what is refused, and how fast."""
+"""NetworkX graphs: against a literal reading, what is kept, and what is refused."""
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import networkx as nx
@@ -204,16 +203,3 @@ def test_a_missing_value_is_named_by_graph_node_and_field() -> None:
         "got no value in 'bond' of edge 1 - 2, expected one for every edge, in graph 0",
         "got no value in 'bond' of edge 2 - 1, expected one for every edge, in graph 0",
     ]
-
-
-def test_it_is_fast() -> None:
-    """Ten thousand molecules a second are promised; a busy machine and type checks in tests may take some of it."""
-    graphs = []
-    for g in range(2000):
-        graph = labelled(nx.path_graph(10 + g % 11), g % 2)
-        for node in graph:
-            graph.nodes[node].update(charge=node / 7, symbol="CNOS"[(node + g) % 4])
-        graphs.append(graph)
-    start = time.process_time()
-    assert len(load(graphs)) == 2000
-    assert time.process_time() - start < 2000 / 5000

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from sargnn.data import batch as batches
+from sargnn.data import tensor_set as batches
 from sargnn.data.batch import PackedBatch, PaddedBatch
 from sargnn.data.encodings import DataConfig, Encoder
 from sargnn.data.graphs import GraphSet
@@ -20,7 +20,7 @@ from sargnn.data.synthetic import triangles
 from sargnn.data.tensor_set import StreamedSet, TensorSet, tensor_set
 from sargnn.nn.model import SARGNN, ModelConfig
 from sargnn.training.loop import TrainingConfig, TrainingState, fit
-from tiny import FOLD, shapes, timeless
+from tiny import FOLD, labelled, shapes, timeless
 
 LAYOUTS = ("packed", "padded", "paired")
 
@@ -80,14 +80,14 @@ def test_an_epoch_takes_no_more_memory_than_a_part_of_it(folder: Path) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_streamed_batches_are_those_of_a_set_in_memory(layout: str, tmp_path: Path) -> None:
-    shapes(truth=True).save(tmp_path / "set")
+    labelled(shapes(truth=True)).save(tmp_path / "set")
     graphs = GraphSet.open(tmp_path / "set")
-    encoder = Encoder.fit(DataConfig(), graphs)
+    encoder = Encoder.fit(DataConfig(edge_encodings=("auto",), graph_inputs=True), graphs)
     index = np.array([5, 0, 17, 3])
-    streamed, held = StreamedSet(graphs, encoder), TensorSet(graphs, encoder.encode(graphs))
+    streamed, held = StreamedSet(graphs, encoder), tensor_set(graphs, encoder)
     got, expected = getattr(streamed, layout)(index), getattr(held, layout)(index)
     assert type(got) is type(expected)
-    for name in ("x", "y", "truth", "renormalised", "renormalised_exp", "degrees"):
+    for name in ("x", "y", "truth", "edges", "graph_x", "renormalised", "renormalised_exp", "degrees"):
         assert torch.equal(getattr(got, name), getattr(expected, name)), name
 
 
@@ -106,6 +106,11 @@ def test_a_set_is_streamed_when_it_is_too_large_to_hold(monkeypatch: pytest.Monk
     graphs = shapes()
     encoder = Encoder.fit(DataConfig(), graphs)
     assert type(tensor_set(graphs, encoder)) is TensorSet
+    monkeypatch.setattr(batches, "HELD", 4 * 10_000)
+    assert type(tensor_set(graphs, encoder)) is TensorSet
+    wide = Encoder.fit(DataConfig(edge_encodings=("labels",)), labelled(graphs))
+    monkeypatch.setattr(batches, "HELD", 16 * graphs.num_edges + 4 * wide.width * graphs.num_nodes)
+    assert type(tensor_set(labelled(graphs), wide)) is StreamedSet  # edge inputs count too
     monkeypatch.setattr(batches, "HELD", 1000)
     streamed = tensor_set(graphs, encoder, layout="packed")
     assert isinstance(streamed, StreamedSet)

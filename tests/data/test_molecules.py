@@ -1,14 +1,12 @@
-"""Molecules from SMILES: atoms and bonds by hand, rows that are left out, scaffolds, and a real file."""
+"""Molecules from SMILES: atoms and bonds by hand, rows that are left out, and a real file."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from sargnn.data.molecules import scaffold_split
 from sargnn.data.problems import Problems
 from sargnn.data.sources import load, read
 from sargnn.errors import InputError
@@ -77,7 +75,9 @@ def test_the_notes_about_many_rows_are_few(tmp_path: Path) -> None:
 
 
 def test_columns_are_guessed_or_named(tmp_path: Path) -> None:
-    assert load(write(tmp_path, "p_np,SMILES\n1,CC\n0,CO\n1,CN\n0,C\n")).y.tolist() == [1, 0, 1, 0]
+    guessed = load(write(tmp_path, "num,p_np,SMILES,name\n1,1,CC,a\n2,0,CO,b\n3,1,CN,b\n4,0,C,d\n"))
+    assert guessed.y.tolist() == [1, 0, 1, 0]
+    assert guessed.notes == ("took 'p_np' as the class",)
     path = write(tmp_path, "num,name,p_np,mol_text\n1,a,1,CC\n2,b,0,CO\n")
     graphs = load(path, smiles="mol_text", labels="p_np")
     assert graphs.y.tolist() == [1, 0]
@@ -85,51 +85,25 @@ def test_columns_are_guessed_or_named(tmp_path: Path) -> None:
         load(path, smiles="mol_text", labels="active")
 
 
-def test_names_beside_molecules_are_not_classes(tmp_path: Path) -> None:
-    path = write(tmp_path, "smiles,name\nCC,ethane\nCO,methanol\nC,methane\n")
+def test_of_two_columns_that_repeat_none_is_guessed(tmp_path: Path) -> None:
+    path = write(tmp_path, "smiles,toxic,soluble\nCC,1,0\nCO,0,1\nCN,1,1\nC,0,0\n")
+    with pytest.raises(InputError, match=r"expected .* one that labels names \(`sargnn data convert DATA OUT --labels"):
+        load(path)
+    assert load(path, labels="toxic").y.tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("rows", ["CC,ethane\n", "CC,ethane\nCO,methanol\n", "CC,ethane\nCO,methanol\nC,methane\n"])
+def test_names_beside_molecules_are_not_classes(rows: str, tmp_path: Path) -> None:
+    path = write(tmp_path, f"smiles,name\n{rows}")
     assert load(path, labelled=False).y is None
-    assert load(path, labels=[0, 1, 0]).y.tolist() == [0, 1, 0]
+    given = [0, 1, 0][: rows.count("\n")]
+    assert load(path, labels=given).y.tolist() == given
 
 
 def test_rdkit_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rdkit", None)
     with pytest.raises(InputError, match=r"^reading SMILES needs RDKit: pip install 'sargnn\[chem\]'$"):
         load(write(tmp_path, "smiles,label\nCC,1\n"))
-
-
-def test_a_scaffold_is_in_one_part(tmp_path: Path) -> None:
-    rings = ["c1ccccc1", "C1CCCCC1", "c1ccncc1", "C1CCNCC1", "c1ccoc1"]
-    smiles = [f"{'C' * length}{ring}" for ring in rings for length in range(1, 5)]
-    fold = scaffold_split(smiles, validation=0.2, test=0.2)
-    scaffold = np.repeat(np.arange(5), 4)
-    parts = [set(scaffold[part]) for part in (fold.train, fold.validation, fold.test)]
-    assert [len(part) for part in parts] == [3, 1, 1]
-    assert sorted(np.concatenate([fold.train, fold.validation, fold.test])) == list(range(20))
-    rows = "".join(f"{text},{i % 2}\n" for i, text in enumerate(smiles))
-    graphs = load(write(tmp_path, f"smiles,label\n{rows}"))
-    same = scaffold_split(graphs, validation=0.2, test=0.2)
-    assert same.test.tolist() == fold.test.tolist()
-
-
-@pytest.mark.parametrize(
-    ("molecules", "options", "message"),
-    [
-        (["CC", "?"], {}, "got '?' as graph 1, expected SMILES"),
-        (["CC"], {"validation": 0.6, "test": 0.5}, "validation + test: got 0.6 + 0.5, expected shares of less than 1"),
-    ],
-)
-def test_a_split_that_cannot_be_made(molecules: list[str], options: dict[str, float], message: str) -> None:
-    with pytest.raises(InputError) as error:
-        scaffold_split(molecules, **options)
-    assert str(error.value).startswith(message)
-
-
-def test_only_molecules_have_scaffolds() -> None:
-    import networkx as nx
-
-    graphs = load([nx.path_graph(2)], labels=[1])
-    with pytest.raises(InputError, match=r"^graphs: got graphs that are not named by SMILES, expected a set read from"):
-        scaffold_split(graphs)
 
 
 def test_bbbp(mirror: Path, tmp_path: Path) -> None:
@@ -141,5 +115,5 @@ def test_bbbp(mirror: Path, tmp_path: Path) -> None:
     graphs = load(some)
     assert len(graphs) == 400
     assert graphs.classes == ("0", "1")
-    assert graphs.notes == ()
+    assert graphs.notes == ("took 'p_np' as the class",)
     assert graphs.node_attributes.shape == (graphs.num_nodes, 13)

@@ -7,32 +7,57 @@ import torch
 from torch import Tensor
 
 from expressive import constant_batch, gap, randomised
-from literal import EXAMPLES, Graph, batch_of, random_graph
+from literal import EXAMPLES, Graph, batch_of, both_ways, graph, random_graph
 from sargnn.data.batch import PackedBatch
-from sargnn.systems.dss_gnn import DSSGNN, DSSGNNConfig, ego_networks, over_copies
+from sargnn.systems.dss_gnn import DSSGNN, Bag, DSSGNNConfig, ego_networks, over_copies
 from sargnn.systems.graphormer import shortest_paths
 
 UNDIRECTED = [EXAMPLES[i] for i in (0, 1, 2, 3, 5)]
 
 
+def whole(values: Tensor, bag: Bag) -> Tensor:
+    """Every row as often as it counts."""
+    assert bag.rows.count is not None
+    return values.repeat_interleave(bag.rows.count.long(), dim=0)
+
+
 def test_the_bag_of_a_path_of_three() -> None:
+    """Roots 0, 1, 2 have 2, 3, 2 near nodes; nodes 2 and 0 are once not near."""
     batch = constant_batch([(3, [(0, 1), (1, 2)])])
     assert isinstance(batch, PackedBatch)
     bag = ego_networks(batch, 1)
-    assert bag.node.tolist() == [0, 1, 2] * 3
+    assert bag.node.tolist() == [0, 1, 0, 1, 2, 1, 2, 0, 2]
+    assert bag.rows.x[:, 0].tolist() == [1, 0, 0, 1, 0, 0, 1, 0, 0]
+    subgraph = torch.tensor([0, 0, 1, 1, 1, 2, 2])
     between = bag.rows.source != bag.rows.target
-    assert torch.bincount(bag.rows.target[between] // 3).tolist() == [2, 4, 2]
-    assert torch.equal(bag.rows.target[between] // 3, bag.rows.source[between] // 3)  # no edge leaves its subgraph
+    assert torch.bincount(subgraph[bag.rows.target[between]]).tolist() == [2, 4, 2]
+    assert torch.equal(subgraph[bag.rows.target[between]], subgraph[bag.rows.source[between]])
     marks = over_copies(bag.rows.x[:, :2], bag, batch)
     torch.testing.assert_close(marks, torch.tensor([[1 / 3, 2 / 3]]).double().expand(3, 2))
-    assert bag.rows.x[[0, 4, 8], 0].tolist() == [1, 1, 1]
-    assert bag.rows.x[:, 0].sum() == 3
+
+
+def test_nodes_that_are_not_near_are_one_row_that_counts_as_often_as_they_are() -> None:
+    """A path of five, one hop: node 0 is near roots 0 and 1, and three times not."""
+    bag = ego_networks(batch_of([graph(5, both_ways((0, 1), (1, 2), (2, 3), (3, 4)))], "packed"), 1)
+    assert bag.rows.count is not None
+    assert bag.rows.count.tolist() == [1] * 13 + [3, 2, 2, 2, 3]
+    assert torch.bincount(whole(bag.node, bag)).tolist() == [5] * 5
+
+
+def test_statistics_are_those_of_all_rows() -> None:
+    batch = batch_of([EXAMPLES[1], random_graph(30, 40, seed=1)], "packed")
+    bag = ego_networks(batch, 1)
+    h = torch.randn(len(bag.node), 4).double()
+    mean, variance, count = bag.rows.moments(h)
+    torch.testing.assert_close(mean, whole(h, bag).mean(0))
+    torch.testing.assert_close(variance, whole(h, bag).var(0, correction=0))
+    assert count == 9**2 + 30**2
 
 
 def test_a_bag_of_many_graphs_is_their_bags() -> None:
     graphs = [EXAMPLES[1], EXAMPLES[2], random_graph(30, 40, seed=1), EXAMPLES[5]]
     bag = ego_networks(batch_of(graphs, "packed"), 2)
-    assert torch.bincount(bag.rows.graph).tolist() == [g.nodes**2 for g in graphs]
+    assert torch.bincount(whole(bag.rows.graph, bag)).tolist() == [g.nodes**2 for g in graphs]
     edges = torch.bincount(bag.rows.graph[bag.rows.target]).tolist()
     for number, g in enumerate(graphs):
         alone = ego_networks(batch_of([g], "packed"), 2)

@@ -9,8 +9,9 @@ from torch import nn
 from torch_geometric.nn import NNConv
 
 from expressive import constant_batch, randomised
-from literal import EXAMPLES, batch_of, both_ways, edge_arguments
+from literal import EXAMPLES, Graph, batch_of, both_ways, edge_arguments
 from sargnn.data.batch import PackedBatch
+from sargnn.errors import InputError
 from sargnn.systems.ecc import (
     ECC,
     ECCConfig,
@@ -46,12 +47,13 @@ def level_of(x: torch.Tensor, edges: torch.Tensor, label: torch.Tensor) -> Level
     return Level(PackedBatch(x, edges[0], edges[1], torch.zeros_like(nodes), 1), label, nodes, nodes)
 
 
-def test_the_layer_is_that_of_pytorch_geometric() -> None:
+@pytest.mark.parametrize("labels", [1, 4])
+def test_the_layer_is_that_of_pytorch_geometric(labels: int) -> None:
     torch.manual_seed(0)
     x, edges, _ = edge_arguments([EXAMPLES[1]])
-    label = torch.randn(edges.shape[1]).double()
-    mine = EdgeConditionedLayer(3, 5).double()
-    net = nn.Sequential(nn.Linear(1, 16), nn.ReLU(), nn.Linear(16, 15)).double()
+    label = torch.randn(edges.shape[1], labels).double()
+    mine = EdgeConditionedLayer(3, 5, labels).double()
+    net = nn.Sequential(nn.Linear(labels, 16), nn.ReLU(), nn.Linear(16, 15)).double()
     theirs = NNConv(3, 5, net).double()
     with torch.no_grad():
         net[0].weight.copy_(mine.filter.weight)
@@ -61,7 +63,7 @@ def test_the_layer_is_that_of_pytorch_geometric() -> None:
         net[2].bias.copy_(theta[16])
         theirs.lin.weight.copy_(mine.root.weight)
         theirs.bias.copy_(mine.root.bias)
-    torch.testing.assert_close(mine(x, level_of(x, edges, label)), theirs(x, edges, label.unsqueeze(1)))
+    torch.testing.assert_close(mine(x, level_of(x, edges, label)), theirs(x, edges, label))
 
 
 def test_a_constant_filter_sums_the_neighbours() -> None:
@@ -72,7 +74,7 @@ def test_a_constant_filter_sums_the_neighbours() -> None:
             parameter.zero_()
         layer.theta.weight[:, -3:] = torch.eye(3)
     expected = torch.zeros_like(x).index_add(0, edges[1], x[edges[0]])
-    label = torch.randn(edges.shape[1]).double()
+    label = torch.randn(edges.shape[1], 1).double()
     torch.testing.assert_close(layer(x, level_of(x, edges, label)), expected)
 
 
@@ -84,7 +86,7 @@ def test_a_star_keeps_its_leaves_and_joins_them() -> None:
     assert level.origin.tolist() == [1, 2, 3]
     assert len(level.label) == 9
     matrix = torch.zeros(3, 3).double()
-    matrix[level.batch.target, level.batch.source] = level.label
+    matrix[level.batch.target, level.batch.source] = level.label.squeeze(1)
     torch.testing.assert_close(matrix, torch.eye(3).double() - 1 / 3)
 
 
@@ -116,3 +118,28 @@ def test_the_vector_is_a_mean_over_what_is_left() -> None:
     for number in range(len(UNDIRECTED)):
         own = last.origin[last.batch.graph == number]
         torch.testing.assert_close(out.graph[number], out.nodes[own].mean(0))
+
+
+def labelled_ring(labels: list[int]) -> Graph:
+    """A ring of nodes all alike whose edges have these labels, one-hot."""
+    n, ring = len(labels), [(i, (i + 1) % len(labels)) for i in range(len(labels))]
+    e = np.zeros((n, n, 2))
+    for (u, v), label in zip(ring, labels, strict=True):
+        e[u, v, label] = e[v, u, label] = 1
+    return Graph(n, tuple(both_ways(*ring)), np.ones((n, 3)), e)
+
+
+def test_edge_inputs_are_the_labels_before_the_first_halving() -> None:
+    graphs = [labelled_ring([0, 1, 0, 1, 0, 1]), labelled_ring([0, 0, 0, 1, 1, 1]), labelled_ring([1, 0, 1, 0, 1, 0])]
+    model = randomised(ECC(ECCConfig(hidden=8), 3, 2, edge_inputs=2), 0)
+    assert [layer.filter.in_features for layer in model.layers] == [2, 2, 2, 1, 1, 1, 1]
+    together = model.encode(batch_of(graphs, "packed")).graph
+    alone = torch.cat([model.encode(batch_of([g], "packed")).graph for g in graphs])
+    torch.testing.assert_close(together, alone)
+    torch.testing.assert_close(together[0], together[2])
+    assert (together[0] - together[1]).abs().max() > 1e-3
+
+
+def test_edge_inputs_must_be_there() -> None:
+    with pytest.raises(InputError, match="got 0 edge inputs, expected 2 numbers an edge"):
+        ECC(ECCConfig(hidden=8), 3, 2, edge_inputs=2).double().encode(batch_of(UNDIRECTED, "packed"))

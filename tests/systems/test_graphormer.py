@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -11,9 +14,14 @@ from torch import nn
 from expressive import gap, randomised
 from literal import EXAMPLES, LAYOUTS, batch_of, both_ways, graph
 from sargnn.errors import InputError
-from sargnn.systems.graphormer import Block, Graphormer, GraphormerConfig, shortest_paths
+from sargnn.systems.graphormer import Block, Graphormer, GraphormerConfig, path_means, shortest_paths
 
 CONFIG = GraphormerConfig(layers=2, hidden=8, heads=2, max_degree=6)
+
+
+def test_distances_of_a_path_of_three() -> None:
+    closed = torch.tensor([[[1.0, 1, 0], [1, 1, 1], [0, 1, 1]]])
+    assert shortest_paths(closed, 20)[0].tolist() == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
 
 
 @pytest.mark.parametrize("longest", [3, 20])
@@ -75,3 +83,38 @@ def test_distances_tell_pairs_apart_unless_they_are_the_same(pair: str, apart: b
 def test_heads_must_divide_the_width() -> None:
     with pytest.raises(InputError, match=r"model.heads: got 3, expected a divisor of model.hidden = 8"):
         GraphormerConfig(hidden=8, heads=3)
+
+
+def test_the_bias_of_paths_is_the_mean_over_all_of_them() -> None:
+    """Against a list of all shortest paths of a directed graph, two parts of which cannot be reached."""
+    drawn = nx.gnm_random_graph(14, 40, seed=2, directed=True)
+    n, rng = len(drawn), np.random.default_rng(0)
+    e, weights = rng.normal(size=(n, n, 3)), rng.normal(size=(3, 2, 3))  # at most three edges
+    expected = np.zeros((2, n, n))
+    for source, targets in nx.all_pairs_all_shortest_paths(drawn):
+        for target, paths in targets.items():
+            if 1 <= len(paths[0]) - 1 <= 3:
+                steps = [list(pairwise(path)) for path in paths]
+                values = [sum(weights[l] @ e[v, u] for l, (u, v) in enumerate(path)) / len(path) for path in steps]
+                expected[:, target, source] = np.mean(values, axis=0)
+    between = torch.from_numpy(nx.to_numpy_array(drawn).T).unsqueeze(0)
+    distance = shortest_paths(between + torch.eye(n).double(), 4)
+    edges = torch.from_numpy(e).permute(2, 0, 1).unsqueeze(1) * between
+    got = path_means(torch.from_numpy(weights), edges, distance, between)
+    np.testing.assert_allclose(got[:, 0].numpy(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_edge_inputs_alone_tell_graphs_apart(layout: str) -> None:
+    """The same path; only the middle edge differs."""
+    chain = graph(4, both_ways((0, 1), (1, 2), (2, 3)))
+    e = np.zeros((2, 4, 4, 1))
+    e[1, 1, 2] = e[1, 2, 1] = 1
+    graphs = [replace(chain, e=values) for values in e] + [replace(EXAMPLES[1], e=np.ones((9, 9, 1)))]
+    model = randomised(Graphormer(CONFIG, 3, 2, edge_inputs=1), 0)
+    together = model.encode(batch_of(graphs, layout)).graph
+    assert (together[0] - together[1]).abs().max() > 1e-3
+    alone = torch.cat([model.encode(batch_of([g], "padded")).graph for g in graphs])
+    torch.testing.assert_close(together, alone)
+    with pytest.raises(InputError, match="got 0 edge inputs, expected 1 numbers an edge"):
+        model.encode(batch_of(EXAMPLES, layout))

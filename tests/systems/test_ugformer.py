@@ -11,7 +11,7 @@ from expressive import PAIRS, constant_batch, gap, randomised
 from literal import EXAMPLES, batch_of, graph
 from sargnn.data.batch import PackedBatch
 from sargnn.errors import InputError
-from sargnn.systems.ugformer import UGformer, UGformerConfig, neighbour_sequences
+from sargnn.systems.ugformer import Transformer, UGformer, UGformerConfig, neighbour_sequences
 
 STAR = (5, [(0, 1), (0, 2), (0, 3)])  # and a lone node
 every_variant = pytest.mark.parametrize("variant", ["neighbours", "all-nodes"])
@@ -86,3 +86,12 @@ def test_every_layer_is_read_out() -> None:
 def test_no_neighbours_to_draw_is_refused() -> None:
     with pytest.raises(InputError, match=r"model.neighbours: got 0, expected at least 1"):
         UGformerConfig(neighbours=0)
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_the_first_place_alone_is_the_first_place_of_all(blocks: int) -> None:
+    transformer = randomised(Transformer(UGformerConfig(hidden=8, feed_forward=16, blocks=blocks)), 0)
+    h = torch.randn(5, 4, 8).double()
+    absent = torch.tensor([[False] * 4, [False, True, True, True], *[[False, False, False, True]] * 3])
+    with torch.no_grad():
+        torch.testing.assert_close(transformer.at_first_place(h, absent), transformer(h, absent)[:, 0])

@@ -15,7 +15,7 @@ from sargnn.errors import Diverged
 from sargnn.training.ensemble import Ensemble, Fitted, Member, fit_together
 from sargnn.training.run import TrainingRun
 from sargnn.training.settings import Settings
-from tiny import FOLD, shapes, tiny
+from tiny import FOLD, labelled, shapes, tiny
 
 GRAPHS = shapes(truth=True)
 OTHER = Fold(np.arange(8, 24), np.arange(0, 4), np.arange(4, 8))
@@ -50,6 +50,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "frozen random saliency": ("sar-gcn", {"model__saliency": "random"}),
     "uniform saliency": ("sar-gcn", {"model__saliency": "uniform"}),
     "weight decay": ("sar-gcn", {"training__weight_decay": 0.1}),
+    "differences of inputs on edges": ("sar-gin", {"model__edge_channels": 3, "model__relative": True}),
 }
 
 
@@ -70,8 +71,7 @@ def together(graphs: GraphSet, settings: Settings, members: list[Member], device
 
 
 def alone(graphs: GraphSet, settings: Settings, member: Member) -> TrainingRun:
-    own = replace(settings, training=replace(member.training, layout="padded"))
-    run = TrainingRun.start(graphs, own, fold=member.fold)
+    run = TrainingRun.start(graphs, replace(settings, training=member.training), fold=member.fold)
     for _ in run:
         pass
     return run
@@ -89,13 +89,24 @@ def assert_same(fitted: Fitted, run: TrainingRun, tolerance: float = 2e-4) -> No
         torch.testing.assert_close(value.cpu(), state[name], rtol=tolerance, atol=tolerance, msg=name)
 
 
+@pytest.mark.parametrize("layout", ["packed", "padded"])
 @pytest.mark.parametrize("case", CASES)
-def test_each_member_equals_training_alone(case: str) -> None:
+def test_each_member_equals_training_alone(case: str, layout: str) -> None:
     model, values = CASES[case]
-    settings = tiny(model, **values)
+    settings = tiny(model, training__layout=layout, **values)
     own = members(settings)
     for member, fitted in zip(own, together(GRAPHS, settings, own), strict=True):
         assert_same(fitted, alone(GRAPHS, settings, member))
+
+
+@pytest.mark.parametrize("layout", ["packed", "padded"])
+def test_inputs_of_edges_and_of_graphs_reach_every_member(layout: str) -> None:
+    graphs = labelled(GRAPHS)
+    inputs: dict[str, Any] = {"data__edge_encodings": ("auto",), "data__graph_inputs": True}
+    settings = tiny("sar-sage", training__layout=layout, model__edge_channels=2, **inputs)
+    own = members(settings)
+    for member, fitted in zip(own, together(graphs, settings, own), strict=True):
+        assert_same(fitted, alone(graphs, settings, member))
 
 
 def test_rows_do_not_depend_on_who_trains_beside() -> None:
@@ -198,10 +209,11 @@ def test_members_may_differ_in_their_own_fields_alone() -> None:
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device: there a step is one CUDA graph")
+@pytest.mark.parametrize("layout", ["packed", "padded"])
 @pytest.mark.parametrize("case", ["sar-gcn, weighted", "batch norm", "alternating", "supervised saliency", "plateau"])
-def test_on_a_gpu_each_member_equals_training_alone(case: str) -> None:
+def test_on_a_gpu_each_member_equals_training_alone(case: str, layout: str) -> None:
     model, values = CASES[case]
-    settings = tiny(model, **values)
+    settings = tiny(model, training__layout=layout, **values)
     own = members(settings)
     for member, fitted in zip(own, together(GRAPHS, settings, own, "cuda"), strict=True):
         assert_same(fitted, alone(GRAPHS, settings, member), tolerance=2e-3)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from command import answer_of, error_of
 from sargnn.data.encodings import Encoder
 from sargnn.data.graphs import GraphSet, pack
+from sargnn.data.sources import load
 from sargnn.errors import InputError
+from sargnn.training.model_folder import load_model
 from sargnn.training.run import score, train
 from sargnn.training.trained import Prediction, TrainedModel
-from tiny import FOLD, shapes, tiny
+from tiny import FOLD, labelled, shapes, tiny
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +130,90 @@ def test_weights_are_a_function_of_the_seed(graphs: GraphSet) -> None:
     )
     assert all(torch.equal(value, again[name]) for name, value in one.items())
     assert not all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+# ------------------------------------------------------------------------------------------ inputs of edges and graphs
+
+EDGES: dict[str, Any] = {"data__edge_encodings": ("auto",)}
+SYSTEMS_WITH_EDGES = {
+    "sar-gcn": EDGES | {"model__edge_channels": 3, "data__graph_inputs": True},
+    "sar-gat": EDGES | {"model__edge_channels": 3, "model__relative": True},
+    "gin": {"model__edge_channels": 2, "model__relative": True, "data__graph_inputs": True},
+    "ecc": EDGES,
+    "graphormer": EDGES,
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS_WITH_EDGES)
+def test_models_with_edge_and_graph_inputs_are_saved_and_say_the_same_when_loaded(name: str, tmp_path: Path) -> None:
+    graphs = labelled(shapes())
+    run = train(graphs, tiny(name, **SYSTEMS_WITH_EDGES[name]), tmp_path / "run", fold=FOLD)
+    loaded, expected = load_model(tmp_path / "run"), run.trained.predict(graphs)
+    assert np.array_equal(loaded.predict(graphs).probabilities, expected.probabilities)
+    assert loaded.encoder == run.trained.encoder
+    alone = np.concatenate([loaded.predict(graph).probabilities for graph in graphs])
+    assert alone == pytest.approx(expected.probabilities, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["sar-gcn", "ecc", "graphormer"])
+def test_other_edge_inputs_give_other_answers_and_missing_ones_a_line(name: str) -> None:
+    graphs = labelled(shapes())
+    trained = train(graphs, tiny(name, **SYSTEMS_WITH_EDGES[name]), fold=FOLD).trained
+    before = trained.predict(graphs).probabilities
+    after = trained.predict(labelled(shapes(), seed=1)).probabilities
+    assert np.abs(before - after).max() > 1e-6
+    with pytest.raises(InputError, match="got no edge attributes, expected numbers for every edge, in shapes"):
+        trained.predict(replace(graphs, edge_attributes=None))
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        (
+            "sar-gcn",
+            EDGES,
+            r"model\.edge_channels: got 0 with 4 edge inputs \(data\.edge_encodings\), expected 1 or more",
+        ),
+        ("dgcnn", EDGES, r"data\.edge_encodings: got 4 edge inputs, expected none: DGCNN reads none"),
+        ("ecc", {"data__graph_inputs": True}, r"data\.graph_inputs: got 2 graph inputs, expected none: ECC reads none"),
+    ],
+)
+def test_inputs_that_nothing_would_read_are_refused(name: str, values: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        train(labelled(shapes()), tiny(name, **values), fold=FOLD)
+
+
+def test_the_command_trains_on_edge_labels_and_predicts(
+    mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SARGNN_MIRROR", str(mirror))
+    monkeypatch.setenv("SARGNN_DATA", str(tmp_path / "cache"))
+    asked = ("data.edge_encodings=labels", "model.edge_channels=4", "training.epochs=2", "model.hidden=8")
+    values = [word for setting in asked for word in ("--set", setting)]
+    answer_of("train", "MUTAG", *values, "--out", tmp_path / "run")
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert len(config["edge_features"]) == 4
+    answer_of("predict", tmp_path / "run", "MUTAG", "--out", tmp_path / "predictions.csv")
+    assert len((tmp_path / "predictions.csv").read_text().splitlines()) == 189
+
+
+def test_a_column_of_the_table_of_graphs_is_an_input(tmp_path: Path) -> None:
+    """Graphs all alike but for that number, which tells their classes."""
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    numbers = [(g, "low" if g % 2 else "high", g % 2 * 3 + 0.1 * g) for g in range(30)]
+    rows = {
+        "graphs": ["graph,label,dose", *(f"g{g},{label},{dose}" for g, label, dose in numbers)],
+        "nodes": ["graph,node", *(f"g{g},{node}" for g, _, _ in numbers for node in "ab")],
+        "edges": ["graph,source,target", *(f"g{g},a,b" for g, _, _ in numbers)],
+    }
+    for name, lines in rows.items():
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    asked = ("data.graph_inputs=true", "training.epochs=60", "model.hidden=8", "training.learning_rate=0.02")
+    values = [word for setting in asked for word in ("--set", setting)]
+    answer_of("train", folder, *values, "--out", tmp_path / "run")
+    prediction = load_model(tmp_path / "run").predict(load(folder))
+    assert (prediction.predicted == load(folder).y).all()
+    (folder / "graphs.csv").write_text("\n".join(line.rpartition(",")[0] for line in rows["graphs"]))
+    said = error_of("predict", tmp_path / "run", folder, "--out", tmp_path / "predictions.csv")
+    assert "got no graph attributes, expected numbers for every graph, in tables" in said

@@ -32,7 +32,7 @@ from torch.nn import functional as F
 if TYPE_CHECKING:
     from sargnn.data.tensor_set import Held
 
-__all__ = ["Batch", "PackedBatch", "PaddedBatch", "PairedBatch"]
+__all__ = ["Batch", "FilledBatch", "PackedBatch", "PaddedBatch", "PairedBatch"]
 
 
 class once:
@@ -66,12 +66,15 @@ class Batch(ABC):
     """Node inputs ``x``, the structure of the graphs, and what is known of them.
 
     ``y`` holds class indices ``[B]``; ``truth`` is a node tensor, the true saliency normalised to sum 1 over each
-    graph.
+    graph. ``edges`` are the edge inputs, an edge tensor with a leading axis for the feature, 0 at self-loops;
+    ``graph_x`` are the inputs of whole graphs.
     """
 
     x: Tensor
     y: Tensor | None
     truth: Tensor | None
+    edges: Tensor | None
+    graph_x: Tensor | None
     num_graphs: int
     held: Held | None = None
     """Where the set that the batch comes from holds its edges."""
@@ -187,23 +190,35 @@ class PackedBatch(Batch):
     num_graphs: int
     y: Int[Tensor, " B"] | None = None
     truth: Float[Tensor, " N"] | None = None
+    edges: Float[Tensor, "Fe E"] | None = None
+    graph_x: Float[Tensor, "B Fg"] | None = None
 
     @classmethod
     def from_edges(
-        cls, x: Float[Tensor, "N F"], edge_index: Int[Tensor, "2 edges"], graph: Int[Tensor, " N"] | None = None
+        cls,
+        x: Float[Tensor, "N F"],
+        edge_index: Int[Tensor, "2 edges"],
+        graph: Int[Tensor, " N"] | None = None,
+        edge_attr: Float[Tensor, "edges Fe"] | None = None,
+        graph_attr: Float[Tensor, "B Fg"] | None = None,
     ) -> PackedBatch:
-        """A batch from PyTorch Geometric's ``x, edge_index, batch``. Repeated edges and self-loops are merged.
+        """A batch from PyTorch Geometric's ``x, edge_index, batch, edge_attr``. Repeated edges are merged, of which the
+        first keeps its inputs, and self-loops.
 
         As in PyTorch Geometric, ``edge_index`` holds (source, target).
         """
         graph = x.new_zeros(len(x), dtype=torch.long) if graph is None else graph
-        edges = edge_index[:, edge_index[0] != edge_index[1]]
-        key = edges[1] * len(x) + edges[0]
+        between = edge_index[0] != edge_index[1]
+        pairs, inputs = edge_index[:, between], None if edge_attr is None else edge_attr[between]
+        key = pairs[1] * len(x) + pairs[0]
         if key.unique().numel() < key.numel():
-            edges = torch.unique(edges, dim=1)
+            pairs, which = torch.unique(pairs, dim=1, return_inverse=True)
+            inputs = None if inputs is None else inputs[_first_of_each(which, pairs.shape[1])]
         nodes = torch.arange(len(x), device=x.device)
-        source, target = torch.cat([edges, nodes.expand(2, -1)], dim=1)
-        return cls(x, source, target, graph, int(graph.max()) + 1 if len(graph) else 0)
+        source, target = torch.cat([pairs, nodes.expand(2, -1)], dim=1)
+        edges = None if inputs is None else F.pad(inputs.T, (0, len(x)))
+        graphs = int(graph.max()) + 1 if len(graph) else 0
+        return cls(x, source, target, graph, graphs, edges=edges, graph_x=graph_attr)
 
     @property
     def edge_index(self) -> Int[Tensor, "2 E"]:
@@ -216,8 +231,7 @@ class PackedBatch(Batch):
         return self.sum(weights.unsqueeze(-1) * h)
 
     def sum(self, h: Float[Tensor, "... N d"]) -> Float[Tensor, "... B d"]:
-        out = h.new_zeros(*h.shape[:-2], self.num_graphs, h.shape[-1])
-        return out.index_add(-2, self.graph, h)
+        return _segment_sum(h, self.graph, self.num_graphs)
 
     def spread(self, g: Float[Tensor, "... B d"]) -> Float[Tensor, "... N d"]:
         return g.index_select(-2, self.graph)
@@ -236,7 +250,7 @@ class PackedBatch(Batch):
 
     def aggregate(self, weights: Float[Tensor, "... E"], h: Float[Tensor, "... N d"]) -> Float[Tensor, "... N d"]:
         messages = weights.unsqueeze(-1) * h.index_select(-2, self.source)
-        return torch.zeros_like(messages[..., : h.shape[-2], :]).index_add(-2, self.target, messages)
+        return _segment_sum(messages, self.target, h.shape[-2])
 
     def neighbour_sum(self, weights: Float[Tensor, "... E"], v: Float[Tensor, "... N"]) -> Float[Tensor, "... N"]:
         return self.aggregate(weights, v.unsqueeze(-1)).squeeze(-1)
@@ -258,12 +272,24 @@ class PackedBatch(Batch):
 
     @once
     def uniform(self) -> Float[Tensor, " N"]:
-        sizes = torch.bincount(self.graph, minlength=self.num_graphs).to(self.x.dtype)
-        return sizes.clamp(min=1).reciprocal()[self.graph]
+        sizes = self.x.new_zeros(self.num_graphs).scatter_add(0, self.graph, self.x.new_ones(len(self.x)))
+        return sizes.clamp(min=1).reciprocal().index_select(0, self.graph)
 
     @once
     def degrees(self) -> Float[Tensor, " N"]:
-        return torch.bincount(self.target, minlength=len(self.x)).to(self.x.dtype)
+        return self.x.new_zeros(len(self.x)).scatter_add(0, self.target, self.ones)
+
+
+@dataclass(frozen=True, eq=False)
+class FilledBatch(PackedBatch):
+    """Packed into arrays of fixed lengths: nodes that remain belong to one more graph, the last, and have no edges but
+    loops. So batches of any graphs have one shape."""
+
+    def moments(self, h: Float[Tensor, "N d"]) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"], Float[Tensor, ""]]:
+        real = (self.graph < self.num_graphs - 1).to(h.dtype).unsqueeze(-1)
+        count = real.sum()
+        mean = (real * h).sum(0) / count.clamp(min=1)
+        return mean, (real * (h - mean).square()).sum(0) / count.clamp(min=1), count
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,6 +297,11 @@ class PaddedBatch(Batch):
     """Every graph in ``n`` rows; rows beyond a graph's own nodes are padding, which no real node ever sees.
 
     A padding row has its own self-loop, so that a softmax over its neighbourhood is defined.
+
+    >>> closed = torch.stack([torch.ones(2, 2), torch.eye(2)])  # an edge, and a single node with a row of padding
+    >>> mask = torch.tensor([[True, True], [True, False]])
+    >>> PaddedBatch(torch.ones(2, 2, 3), closed, mask).degrees.tolist()
+    [[2.0, 2.0], [1.0, 1.0]]
     """
 
     x: Float[Tensor, "B n F"]
@@ -280,6 +311,8 @@ class PaddedBatch(Batch):
     """True at real nodes."""
     y: Int[Tensor, " B"] | None = None
     truth: Float[Tensor, "B n"] | None = None
+    edges: Float[Tensor, "Fe B n n"] | None = None
+    graph_x: Float[Tensor, "B Fg"] | None = None
     held: Held | None = None
 
     @property
@@ -389,6 +422,7 @@ class PairedBatch(PaddedBatch):
     mask: Bool[Tensor, "rows n"]
     y: Int[Tensor, " B"] | None = None
     truth: Float[Tensor, "rows n"] | None = None
+    edges: Float[Tensor, "Fe rows n n"] | None = None
     own: Float[Tensor, "rows 2 n"] = field(kw_only=True)
     """1 where a node is of the first, of the second graph of its row."""
     graphs: int = field(kw_only=True)
@@ -430,11 +464,28 @@ class PairedBatch(PaddedBatch):
         return (self.own / self.own.sum(-1, keepdim=True).clamp(min=1)).sum(-2)
 
 
+def _segment_sum(h: Float[Tensor, "... M d"], segment: Int[Tensor, " M"], segments: int) -> Float[Tensor, "... S d"]:
+    """Sum of the rows of equal ``segment``."""
+    # Not index_add, which torch.func.vmap turns into a loop over the models.
+    where = segment.unsqueeze(-1).expand_as(h)
+    return h.new_zeros(*h.shape[:-2], segments, h.shape[-1]).scatter_add(-2, where, h)
+
+
 def _segment_softmax(scores: Tensor, segment: Tensor, segments: int) -> Tensor:
     """Softmax over the entries of equal ``segment``, along the last axis."""
     shape = (*scores.shape[:-1], segments)
     where = segment.expand_as(scores)
     highest = scores.new_full(shape, float("-inf")).scatter_reduce(-1, where, scores.detach(), "amax")
     exponent = (scores - highest.index_select(-1, segment)).exp()
-    total = scores.new_zeros(shape).index_add(-1, segment, exponent)
+    total = scores.new_zeros(shape).scatter_add(-1, where, exponent)
     return exponent / total.index_select(-1, segment)
+
+
+def _first_of_each(which: Int[Tensor, " M"], kinds: int) -> Int[Tensor, " kinds"]:
+    """The position of the first entry of each kind.
+
+    >>> _first_of_each(torch.tensor([1, 0, 1]), 2).tolist()
+    [1, 0]
+    """
+    positions = torch.arange(len(which), device=which.device)
+    return positions.new_zeros(kinds).scatter_reduce(0, which, positions, "amin", include_self=False)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ROWS", "Chunk", "SplitTable"]
+__all__ = ["ROWS", "Chunk", "SplitTable", "TableFile"]
 
 ROWS = 20_000
 """Rows of a chunk."""
@@ -39,6 +40,29 @@ class Chunk:
         """One after the other; ``width`` is the number of columns, also of no chunks."""
         lines = np.concatenate([*(chunk.lines for chunk in chunks), np.empty(0, np.int64)])
         return Chunk(lines, [list(chain.from_iterable(chunk.columns[i] for chunk in chunks)) for i in range(width)])
+
+
+class TableFile(ABC):
+    """A file of rows under a header; what sets one kind of file apart from another is how rows are read."""
+
+    path: Path
+    header: list[str]
+    cells: bool
+    """Whether every value is text, also a number."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Bytes to read."""
+
+    @abstractmethod
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, many at a time."""
+
+    def column(self, *names: str) -> int | None:
+        """Where the first of ``names`` that there is stands, in capitals or not."""
+        lower = [name.lower() for name in self.header]
+        return next((lower.index(name.lower()) for name in names if name.lower() in lower), None)
 
 
 class SplitTable:

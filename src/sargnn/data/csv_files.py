@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sargnn.data.chunks import ROWS, Chunk
+from sargnn.data.chunks import ROWS, Chunk, TableFile
 from sargnn.data.problems import Problems, refused, shown
 
 __all__ = ["CsvTable"]
@@ -17,7 +17,7 @@ __all__ = ["CsvTable"]
 DELIMITERS = ",;\t"
 
 
-class CsvTable:
+class CsvTable(TableFile):
     """The rows of a CSV file; those that do not fit the header are problems and are passed over.
 
     >>> from tempfile import TemporaryDirectory
@@ -30,7 +30,6 @@ class CsvTable:
     """
 
     cells = True
-    """Every value is text, also a number."""
 
     def __init__(self, path: Path, problems: Problems) -> None:
         self.path = path
@@ -45,11 +44,6 @@ class CsvTable:
         """Bytes to read."""
         return self.path.stat().st_size
 
-    def column(self, *names: str) -> int | None:
-        """Where the first of ``names`` that there is stands, in capitals or not."""
-        lower = [name.lower() for name in self.header]
-        return next((lower.index(name.lower()) for name in names if name.lower() in lower), None)
-
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Line number, counted from 1, and cells of each row that is not empty."""
         for chunk in self.chunks():
@@ -57,7 +51,7 @@ class CsvTable:
                 yield line, row
 
     def chunks(self) -> Iterator[Chunk]:
-        """The same, many rows at a time."""
+        """The same, many at a time."""
         for lines, rows in self._read():
             width = len(self.header)
             if set(map(len, rows)) != {width}:

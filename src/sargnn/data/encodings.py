@@ -1,4 +1,6 @@
-"""Node inputs: what a model sees of every node, fitted on the training graphs and on nothing else.
+"""Inputs: what a model sees of every node, edge and graph, fitted on the training graphs and on nothing else.
+
+Encodings of nodes:
 
 ====================  ======================================================================================
 ``labels``            one-hot of the node label, matched by name
@@ -9,29 +11,32 @@
 ``random-walk``       the probability that a random walk is back at its node after 2, 3, ... k + 1 steps
 ``laplacian``         the first k non-trivial eigenvectors of the symmetric normalised Laplacian
 ``substructures``     how many rings of 3..6 nodes and cliques of 4 pass through the node
+``topology``          degree, statistics of the neighbours' degrees, three measures of the node's edges
 ``auto``              attributes and labels where there are any, else degree
 ====================  ======================================================================================
 
-The true saliency of a synthetic set is never an input.
+Of edges there are ``labels``, ``attributes`` and ``auto`` (those of the two that the graphs bring, or none), of graphs
+their attributes. The true saliency of a synthetic set is never an input.
 """
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from sargnn.data.cache import data_folder
 from sargnn.data.graphs import CELLS, GraphSet, chunks, equal_size
 from sargnn.data.substructures import PATTERNS, count_dense, count_sparse
+from sargnn.data.topology import BETWEENNESS, COLUMNS, local_profile, passing_paths
 from sargnn.errors import InputError
 from sargnn.files import write_file
 
@@ -44,12 +49,15 @@ DENSE_NODES = 300
 """Connected parts up to this size are computed as batches of dense matrices, larger ones sparsely."""
 
 KEPT_SECONDS = 1.0
-"""Counts of substructures that took longer than this are kept on disk."""
+"""Counts of substructures and profiles that took longer than this are kept on disk."""
+
+Element = Literal["node", "edge", "graph"]
+"""What labels and attributes belong to; also how the arrays of a :class:`GraphSet` that hold them begin."""
 
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Which node inputs to make of a graph.
+    """Which inputs to make of a graph.
 
     >>> DataConfig(encodings=("degree", "random-walk"), walk_steps=4).walk_steps
     4
@@ -65,14 +73,16 @@ class DataConfig:
     """Last column of ``degree``; by default the largest degree of the training graphs."""
     substructures: tuple[str, ...] = PATTERNS
     """Columns of ``substructures``: ring3 to ring6, clique4."""
+    edge_encodings: tuple[str, ...] = ()
+    """Edge inputs, side by side: ``labels``, ``attributes``, or ``auto`` for those of the two that the graphs bring."""
+    graph_inputs: bool = False
+    """Whether the attributes of a whole graph are inputs too."""
 
     def __post_init__(self) -> None:
         if not self.encodings:
             raise InputError("data.encodings: got none, expected at least one")
-        for name in self.encodings:
-            _check_name(name, ("auto", *ENCODINGS), "data.encodings")
-        if len(set(self.encodings)) < len(self.encodings):
-            raise InputError(f"data.encodings: got {', '.join(self.encodings)}, expected each name once")
+        _check_names(self.encodings, ("auto", *ENCODINGS), "data.encodings")
+        _check_names(self.edge_encodings, ("auto", *OWN), "data.edge_encodings")
         if self.walk_steps < 1:
             raise InputError(f"data.walk_steps: got {self.walk_steps}, expected 1 or more")
         if not 1 <= self.laplacian_vectors < DENSE_NODES:
@@ -100,45 +110,47 @@ class Encoding(ABC):
 
     @abstractmethod
     def encode(self, graphs: GraphSet) -> np.ndarray:
-        """[N, F]: the columns for every node."""
+        """[N, F]: the columns for every node (edge, graph)."""
 
 
 @dataclass(frozen=True)
 class Labels(Encoding):
-    """One-hot of the node label, matched by name: another file may number its labels differently."""
+    """One-hot of the label, matched by name: another file may number its labels differently."""
 
     names: tuple[str, ...]
+    of: Literal["node", "edge"] = "node"
 
     def __post_init__(self) -> None:
         if not self.names or len(set(self.names)) < len(self.names):
             raise InputError(f"names: got {list(self.names)}, expected one or more, each once")
 
     @classmethod
-    def fit(cls, config: DataConfig, graphs: GraphSet) -> Labels:
+    def fit(cls, config: DataConfig, graphs: GraphSet, of: Literal["node", "edge"] = "node") -> Labels:
         # All names of the set, seen in training or not: a rare label must not make a test graph unreadable.
-        return cls(_label_codes(graphs)[1])
+        return cls(_label_codes(graphs, of)[1], of)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         return tuple(f"label {name}" for name in self.names)
 
     def encode(self, graphs: GraphSet) -> np.ndarray:
-        own_codes, own_names = _label_codes(graphs)
+        own_codes, own_names = _label_codes(graphs, self.of)
         column = {name: i for i, name in enumerate(self.names)}
         codes = np.array([column.get(name, -1) for name in own_names], np.int64)[own_codes]
         if (codes < 0).any():
-            node = int(np.argmax(codes < 0))
-            got = f"got node label {own_names[own_codes[node]]!r} in {_place(graphs, node)}"
+            row = int(np.argmax(codes < 0))
+            got = f"got {self.of} label {own_names[own_codes[row]]!r} in {_place(graphs, row, self.of)}"
             raise InputError(f"{got}, expected one of {', '.join(self.names)}")
         return _one_hot(codes, len(self.names))
 
 
 @dataclass(frozen=True)
 class Attributes(Encoding):
-    """Node attributes, each less its mean over its deviation on the training nodes."""
+    """Attributes, each less its mean over its deviation on the training nodes (edges, graphs)."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
+    of: Element = "node"
 
     def __post_init__(self) -> None:
         if len(self.mean) != len(self.std) or not self.mean:
@@ -147,17 +159,17 @@ class Attributes(Encoding):
             raise InputError(f"std: got {min(self.std)}, expected positive numbers")
 
     @classmethod
-    def fit(cls, config: DataConfig, graphs: GraphSet) -> Attributes:
-        return cls(*_moments(_attributes(graphs)))
+    def fit(cls, config: DataConfig, graphs: GraphSet, of: Element = "node") -> Attributes:
+        return cls(*_moments(_attributes(graphs, of)), of)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         return tuple(f"attribute {i}" for i in range(len(self.mean)))
 
     def encode(self, graphs: GraphSet) -> np.ndarray:
-        values = _attributes(graphs)
+        values = _attributes(graphs, self.of)
         if values.shape[1] != len(self.mean):
-            raise InputError(f"got {values.shape[1]} node attributes, expected {len(self.mean)}, in {graphs.name}")
+            raise InputError(f"got {values.shape[1]} {self.of} attributes, expected {len(self.mean)}, in {graphs.name}")
         return (values - self.mean) / self.std
 
 
@@ -335,6 +347,35 @@ class Substructures(Encoding):
         return _substructure_counts(graphs, self.patterns) / self.std
 
 
+@dataclass(frozen=True)
+class Topology(Encoding):
+    """The local degree and topological profile of each node (see :mod:`sargnn.data.topology`), each column less its
+    mean over its deviation on the training nodes. Profiles that took long are kept in the data cache."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.mean) != len(COLUMNS) or len(self.std) != len(COLUMNS):
+            raise InputError(f"got {len(self.mean)} means and {len(self.std)} deviations, expected {len(COLUMNS)}")
+        if min(self.std) <= 0:
+            raise InputError(f"std: got {min(self.std)}, expected positive numbers")
+
+    @classmethod
+    def fit(cls, config: DataConfig, graphs: GraphSet) -> Topology:
+        return cls(*_moments(_profiles(graphs)))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return COLUMNS
+
+    def encode(self, graphs: GraphSet) -> np.ndarray:
+        return (_profiles(graphs) - self.mean) / self.std
+
+
+OWN: dict[str, type[Attributes] | type[Labels]] = {"attributes": Attributes, "labels": Labels}
+"""Encodings of what graphs bring themselves: of nodes and of edges."""
+
 ENCODINGS: dict[str, type[Encoding]] = {
     "labels": Labels,
     "attributes": Attributes,
@@ -344,12 +385,13 @@ ENCODINGS: dict[str, type[Encoding]] = {
     "random-walk": RandomWalk,
     "laplacian": Laplacian,
     "substructures": Substructures,
+    "topology": Topology,
 }
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """Node inputs as fitted on the training graphs, saved with the model: new graphs get the same columns.
+    """Inputs as fitted on the training graphs, saved with the model: new graphs get the same columns.
 
     >>> from sargnn.data.graphs import pack
     >>> path = pack([(3, [(0, 1), (1, 0), (1, 2), (2, 1)])], name="paths")
@@ -361,59 +403,125 @@ class Encoder:
     """
 
     encodings: tuple[Encoding, ...]
-    """The blocks of columns, side by side."""
+    """The blocks of columns of the node inputs, side by side."""
     notes: tuple[str, ...] = ()
     """What was chosen for the user, in plain sentences."""
+    edge_encodings: tuple[Encoding, ...] = ()
+    """The blocks of the edge inputs."""
+    graph_encodings: tuple[Encoding, ...] = ()
+    """The blocks of the inputs of whole graphs."""
 
     @classmethod
     def fit(cls, config: DataConfig, graphs: GraphSet) -> Encoder:
         """Fit on the training graphs: label names, means and deviations, the largest degree."""
         if graphs.num_nodes == 0:
             raise InputError(f"got no nodes, expected training graphs, in {graphs.name}")
-        found = _own_inputs(graphs) or ("degree",)
-        names = [n for name in config.encodings for n in (found if name == "auto" else (name,))]
-        encodings = tuple(ENCODINGS[name].fit(config, graphs) for name in dict.fromkeys(names))
-        if "auto" not in config.encodings or found != ("degree",):
-            return cls(encodings)
-        last = Degree.fit(config, graphs).max_degree
-        return cls(encodings, (f"{graphs.name} has no node inputs: using one-hot degree, 0..{last}",))
+        found = _own_inputs(graphs, "node") or ("degree",)
+        names = _chosen(config.encodings, found)
+        encodings = tuple(ENCODINGS[name].fit(config, graphs) for name in names)
+        notes: tuple[str, ...] = ()
+        if "auto" in config.encodings and found == ("degree",):
+            last = Degree.fit(config, graphs).max_degree
+            notes = (f"{graphs.name} has no node inputs: using one-hot degree, 0..{last}",)
+        edge_names = _chosen(config.edge_encodings, _own_inputs(graphs, "edge"))
+        of_edges = tuple(OWN[name].fit(config, graphs, "edge") for name in edge_names)
+        of_graphs = (Attributes.fit(config, graphs, "graph"),) if config.graph_inputs else ()
+        return cls(encodings, notes, of_edges, of_graphs)
 
     @cached_property
     def feature_names(self) -> tuple[str, ...]:
-        """One name a column."""
-        return tuple(name for encoding in self.encodings for name in encoding.feature_names)
+        """One name a column of the node inputs."""
+        return _feature_names(self.encodings)
+
+    @cached_property
+    def edge_feature_names(self) -> tuple[str, ...]:
+        """One name a column of the edge inputs."""
+        return _feature_names(self.edge_encodings)
 
     @property
     def width(self) -> int:
-        """Number of columns, F."""
+        """Columns of the node inputs, F."""
         return len(self.feature_names)
+
+    @property
+    def edge_width(self) -> int:
+        """Columns of the edge inputs, F_e."""
+        return len(self.edge_feature_names)
+
+    @property
+    def graph_width(self) -> int:
+        """Columns of the inputs of whole graphs, F_g."""
+        return len(_feature_names(self.graph_encodings))
 
     def encode(self, graphs: GraphSet) -> np.ndarray:
         """float32 [N, F]: the inputs of every node; refuses graphs whose inputs are not those fitted."""
-        blocks = [encoding.encode(graphs).astype(np.float32, copy=False) for encoding in self.encodings]
-        return np.concatenate(blocks, axis=1)
+        return _side_by_side(self.encodings, graphs, graphs.num_nodes)
+
+    def encode_edges(self, graphs: GraphSet) -> np.ndarray:
+        """float32 [E, F_e]: the inputs of every edge, in the order of ``graphs.edges``."""
+        return _side_by_side(self.edge_encodings, graphs, graphs.num_edges)
+
+    def encode_graphs(self, graphs: GraphSet) -> np.ndarray:
+        """float32 [G, F_g]: the inputs of every graph."""
+        return _side_by_side(self.graph_encodings, graphs, len(graphs))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON that :meth:`from_json` reads back.
 
-        >>> Encoder((RandomWalk(4),)).to_json()
-        {'encodings': [{'encoding': 'random-walk', 'steps': 4}], 'notes': []}
+        >>> Encoder((RandomWalk(4),)).to_json()["encodings"]
+        [{'encoding': 'random-walk', 'steps': 4}]
         """
-        name_of = {kind: name for name, kind in ENCODINGS.items()}
-        blocks = [{"encoding": name_of[type(encoding)], **vars(encoding)} for encoding in self.encodings]
         return {
-            "encodings": [{k: list(v) if isinstance(v, tuple) else v for k, v in b.items()} for b in blocks],
+            "encodings": _blocks_to_json(self.encodings),
             "notes": list(self.notes),
+            "edge_encodings": _blocks_to_json(self.edge_encodings),
+            "graph_encodings": _blocks_to_json(self.graph_encodings),
         }
 
     @classmethod
     def from_json(cls, content: Any) -> Encoder:
         """The encoder that :meth:`to_json` wrote; an :class:`InputError` when it is not one."""
-        blocks = content.get("encodings") if isinstance(content, dict) else None
-        if not isinstance(blocks, list) or not blocks:
+        if not isinstance(content, dict) or not content.get("encodings"):
             raise InputError("encoder: got no encodings, expected {'encodings': [...], 'notes': [...]}")
-        encodings = tuple(_encoding_from_json(b, f"encoder.encodings[{i}]") for i, b in enumerate(blocks))
-        return cls(encodings, _parsed(tuple[str, ...], content.get("notes", []), "encoder.notes"))
+        return cls(
+            _blocks_from_json(content, "encodings", "node"),
+            _parsed(tuple[str, ...], content.get("notes", []), "encoder.notes"),
+            _blocks_from_json(content, "edge_encodings", "edge"),
+            _blocks_from_json(content, "graph_encodings", "graph"),
+        )
+
+
+def _chosen(names: tuple[str, ...], found: tuple[str, ...]) -> list[str]:
+    """The names, each once, with what was found in the place of ``auto``."""
+    return list(dict.fromkeys(n for name in names for n in (found if name == "auto" else (name,))))
+
+
+def _feature_names(encodings: tuple[Encoding, ...]) -> tuple[str, ...]:
+    return tuple(name for encoding in encodings for name in encoding.feature_names)
+
+
+def _side_by_side(encodings: tuple[Encoding, ...], graphs: GraphSet, rows: int) -> np.ndarray:
+    if rows == 0:  # what is missing is not missed
+        return np.empty((0, len(_feature_names(encodings))), np.float32)
+    blocks = [encoding.encode(graphs).astype(np.float32, copy=False) for encoding in encodings]
+    return np.concatenate([*blocks, np.empty((rows, 0), np.float32)], axis=1)
+
+
+def _blocks_to_json(encodings: tuple[Encoding, ...]) -> list[dict[str, Any]]:
+    name_of = {kind: name for name, kind in ENCODINGS.items()}
+    blocks = [{"encoding": name_of[type(encoding)], **vars(encoding)} for encoding in encodings]
+    return [{k: list(v) if isinstance(v, tuple) else v for k, v in b.items()} for b in blocks]
+
+
+def _blocks_from_json(content: dict[str, Any], field: str, of: Element) -> tuple[Encoding, ...]:
+    blocks = content.get(field, [])
+    if not isinstance(blocks, list):
+        raise InputError(f"encoder.{field}: got {blocks!r}, expected a list")
+    encodings = tuple(_encoding_from_json(block, f"encoder.{field}[{i}]") for i, block in enumerate(blocks))
+    for i, encoding in enumerate(encodings):
+        if getattr(encoding, "of", "node") != of:
+            raise InputError(f"encoder.{field}[{i}]: got {blocks[i]['encoding']!r} of another kind, expected of {of}s")
+    return encodings
 
 
 def _encoding_from_json(block: Any, where: str) -> Encoding:
@@ -423,17 +531,21 @@ def _encoding_from_json(block: Any, where: str) -> Encoding:
     kind = ENCODINGS[block["encoding"]]
     values = {key: value for key, value in block.items() if key != "encoding"}
     hints = get_type_hints(kind)
-    if set(values) != set(hints):
-        raise InputError(f"{where}: got fields {sorted(values)}, expected {sorted(hints)}")
-    fields = {key: _parsed(hints[key], value, f"{where}.{key}") for key, value in values.items()}
+    needed = {name for name in hints if not hasattr(kind, name)}  # a default is an attribute of the class
+    if not needed <= set(values) <= set(hints):
+        raise InputError(f"{where}: got fields {sorted(values)}, expected {sorted(needed)}")
+    parsed = {key: _parsed(hints[key], value, f"{where}.{key}") for key, value in values.items()}
     try:
-        return kind(**fields)
+        return kind(**parsed)
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
 
 
 def _parsed(hint: Any, value: Any, where: str) -> Any:
-    """A JSON value as the type of a field: str, int, float, or a tuple of one of them."""
+    """A JSON value as the type of a field: str, int, float, a choice of words, or a tuple of one of them."""
+    if get_origin(hint) is Literal:
+        _check_name(str(value), get_args(hint), where)
+        return value
     if get_origin(hint) is tuple and isinstance(value, list):
         return tuple(_parsed(get_args(hint)[0], v, f"{where}[{i}]") for i, v in enumerate(value))
     if hint is float and type(value) in (int, float) and -1e300 < value < 1e300:  # so not NaN
@@ -444,6 +556,13 @@ def _parsed(hint: Any, value: Any, where: str) -> Any:
     raise InputError(f"{where}: got {value!r}, expected {expected}")
 
 
+def _check_names(names: tuple[str, ...], known: tuple[str, ...], where: str) -> None:
+    for name in names:
+        _check_name(name, known, where)
+    if len(set(names)) < len(names):
+        raise InputError(f"{where}: got {', '.join(names)}, expected each name once")
+
+
 def _check_name(name: str, known: tuple[str, ...], where: str) -> None:
     if name not in known:
         near = get_close_matches(name, known, n=1)
@@ -451,40 +570,48 @@ def _check_name(name: str, known: tuple[str, ...], where: str) -> None:
         raise InputError(f"{where}: got {name!r}, expected one of {', '.join(known)}{hint}")
 
 
-def _own_inputs(graphs: GraphSet) -> tuple[str, ...]:
+def _own(graphs: GraphSet, what: str) -> np.ndarray | None:
+    """An array that the graphs bring, if there is anything in it."""
+    values = getattr(graphs, what)
+    return None if values is None or values.size == 0 else values
+
+
+def _own_inputs(graphs: GraphSet, of: Element) -> tuple[str, ...]:
     """The encodings of what the graphs bring themselves."""
-    attributes = graphs.node_attributes
-    there = {
-        "attributes": attributes is not None and attributes.shape[1] > 0,
-        "labels": graphs.node_labels is not None,
-    }
-    return tuple(name for name, found in there.items() if found)
+    return tuple(name for name in OWN if _own(graphs, f"{of}_{name}") is not None)
 
 
-def _label_codes(graphs: GraphSet) -> tuple[np.ndarray, tuple[str, ...]]:
+def _label_codes(graphs: GraphSet, of: Element) -> tuple[np.ndarray, tuple[str, ...]]:
     """int64 [N] and what each code means; without names the codes name themselves."""
-    codes = graphs.node_labels
+    codes = _own(graphs, f"{of}_labels")
     if codes is None:
-        raise InputError(f"got no node labels, expected a label for every node, in {graphs.name}")
-    return codes, graphs.node_label_names or tuple(map(str, range(int(codes.max(initial=-1)) + 1)))
+        raise InputError(f"got no {of} labels, expected a label for every {of}, in {graphs.name}")
+    return codes, getattr(graphs, f"{of}_label_names") or tuple(map(str, range(int(codes.max()) + 1)))
 
 
-def _attributes(graphs: GraphSet) -> np.ndarray:
+def _attributes(graphs: GraphSet, of: Element) -> np.ndarray:
     """float64 [N, A], all finite."""
-    if "attributes" not in _own_inputs(graphs):
-        raise InputError(f"got no node attributes, expected numbers for every node, in {graphs.name}")
-    values = np.asarray(graphs.node_attributes, np.float64)
+    own = _own(graphs, f"{of}_attributes")
+    if own is None:
+        raise InputError(f"got no {of} attributes, expected numbers for every {of}, in {graphs.name}")
+    values = np.asarray(own, np.float64)
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
-        node, column = map(int, bad[0])
-        got = f"got {values[node, column]} as attribute {column}"
-        raise InputError(f"{got} in {_place(graphs, node)}, expected a finite number")
+        row, column = map(int, bad[0])
+        got = f"got {values[row, column]} as attribute {column}"
+        raise InputError(f"{got} in {_place(graphs, row, of)}, expected a finite number")
     return values
 
 
-def _place(graphs: GraphSet, node: int) -> str:
-    graph = int(graphs.node_graph[node])
-    return f"graph {graph} (node {node - graphs.node_ptr[graph]}) of {graphs.name}"
+def _place(graphs: GraphSet, row: int, of: Element) -> str:
+    """Where a row of the node, edge or graph arrays is, in words."""
+    if of == "graph":
+        return f"graph {row} of {graphs.name}"
+    if of == "edge":
+        graph, (source, target) = int(graphs.edge_graph[row]), graphs.edges[:, row]
+        return f"graph {graph} (edge {source} -> {target}) of {graphs.name}"
+    graph = int(graphs.node_graph[row])
+    return f"graph {graph} (node {row - graphs.node_ptr[graph]}) of {graphs.name}"
 
 
 def _moments(values: np.ndarray) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -542,24 +669,54 @@ def _connected_parts(graphs: GraphSet) -> Iterator[tuple[np.ndarray, Any]]:
 
 
 def _substructure_counts(graphs: GraphSet, patterns: tuple[str, ...]) -> np.ndarray:
-    """float64 [N, patterns]: counted once, then read from the data cache if counting took long."""
-    kept = data_folder() / "substructures" / f"{graphs.fingerprint}-{'-'.join(patterns)}.npy"
+    """float64 [N, patterns]: how many of each pass through every node."""
+
+    def count() -> np.ndarray:
+        counts = np.zeros((graphs.num_nodes, len(patterns)))
+        for nodes, walk in _connected_parts(graphs):
+            for column, pattern in enumerate(patterns):
+                dense = isinstance(walk, np.ndarray)
+                counts[nodes, column] = count_dense(walk > 0, pattern) if dense else count_sparse(walk, pattern)
+        return counts
+
+    return _kept(
+        "substructures", f"{graphs.fingerprint}-{'-'.join(patterns)}", (graphs.num_nodes, len(patterns)), count
+    )
+
+
+def _profiles(graphs: GraphSet) -> np.ndarray:
+    """float64 [N, 8]: the profile of every node."""
+
+    def measure() -> np.ndarray:
+        profile = local_profile(_symmetric_walk(graphs))
+        for nodes, walk in _connected_parts(graphs):
+            n = nodes.shape[1]
+            adjacency = walk.astype(bool).astype(np.float64)
+            for columns in chunks(np.arange(n), n if isinstance(walk, np.ndarray) else max(CELLS // n, 1)):
+                start = np.zeros((n, len(columns)))
+                start[columns, np.arange(len(columns))] = 1
+                profile[nodes, BETWEENNESS] += passing_paths(adjacency, start)
+        profile[:, BETWEENNESS] /= 2 * np.maximum(profile[:, 0], 1)  # every pair of nodes was met from both ends
+        return profile
+
+    return _kept("topology", graphs.fingerprint, (graphs.num_nodes, len(COLUMNS)), measure)
+
+
+def _kept(kind: str, name: str, shape: tuple[int, int], compute: Callable[[], np.ndarray]) -> np.ndarray:
+    """float64 of that shape: computed once, then read from the data cache if computing took long."""
+    kept = data_folder() / kind / f"{name}.npy"
     with suppress(OSError, ValueError, EOFError):  # not there, or damaged
-        counts = np.load(kept)
-        if counts.shape == (graphs.num_nodes, len(patterns)) and counts.dtype == np.float64:
-            return counts
+        values = np.load(kept)
+        if values.shape == shape and values.dtype == np.float64:
+            return values
     start = time.perf_counter()
-    counts = np.zeros((graphs.num_nodes, len(patterns)))
-    for nodes, walk in _connected_parts(graphs):
-        for column, pattern in enumerate(patterns):
-            dense = isinstance(walk, np.ndarray)
-            counts[nodes, column] = count_dense(walk > 0, pattern) if dense else count_sparse(walk, pattern)
+    values = compute()
     if time.perf_counter() - start > KEPT_SECONDS:
         content = BytesIO()
-        np.save(content, counts)
+        np.save(content, values)
         with suppress(InputError):  # a cache that cannot be written is done without
             write_file(kept, content.getvalue())
-    return counts
+    return values
 
 
 def _return_probabilities(walk: Any, start: np.ndarray, steps: int) -> np.ndarray:

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sargnn.data.problems import Problems, shown
 from sargnn.data.records import Record
-from sargnn.data.safe_xml import Element, XmlFile
+from sargnn.data.safe_xml import Declared, Element, XmlFile
 
 __all__ = ["read_gexf"]
-
-
-@dataclass(frozen=True)
-class _Attribute:
-    """What the values for an attribute mean."""
-
-    title: str
-    kind: str
-    default: str | None
-    line: int
 
 
 def read_gexf(path: Path, problems: Problems) -> Iterator[Record]:
@@ -56,7 +45,7 @@ def _record(graph: Element, xml: XmlFile) -> Record:
     )
 
 
-def _declared(graph: Element, each: str) -> dict[str, _Attribute]:
+def _declared(graph: Element, each: str) -> dict[str, Declared]:
     """From the id of an attribute of ``each`` node or edge to what it means."""
     groups = [group for group in graph.all("attributes") if group.attributes.get("class") == each]
     found = {}
@@ -64,7 +53,7 @@ def _declared(graph: Element, each: str) -> dict[str, _Attribute]:
         id_ = one.attributes.get("id", "")
         default = next((child.text for child in one.all("default")), None)
         title, kind = one.attributes.get("title", id_), one.attributes.get("type", "string")
-        found[id_] = _Attribute(title, kind, default, one.line)
+        found[id_] = Declared(title, each, kind, default, one.line)
     return found
 
 
@@ -72,7 +61,7 @@ def _name(node: Element) -> str:
     return node.attributes.get("label") or node.attributes.get("id", "")
 
 
-def _edge_row(edge: Element, declared: dict[str, _Attribute], xml: XmlFile) -> dict[str, Any]:
+def _edge_row(edge: Element, declared: dict[str, Declared], xml: XmlFile) -> dict[str, Any]:
     row = _row(edge, declared, xml)
     if label := edge.attributes.get("label"):
         row.setdefault("label", label)
@@ -81,17 +70,14 @@ def _edge_row(edge: Element, declared: dict[str, _Attribute], xml: XmlFile) -> d
     return row
 
 
-def _row(element: Element, declared: dict[str, _Attribute], xml: XmlFile) -> dict[str, Any]:
+def _row(element: Element, declared: dict[str, Declared], xml: XmlFile) -> dict[str, Any]:
     """The values of a node or an edge, with the defaults of what it does not say."""
-    row: dict[str, Any] = {}
-    for attribute in declared.values():
-        if attribute.default is not None:
-            row[attribute.title] = xml.value(attribute.default, attribute.kind, attribute.title, attribute.line)
+    row = xml.defaults(declared.values(), element.tag)
     for value in (value for group in element.all("attvalues") for value in group.all("attvalue")):
         id_ = value.attributes.get("for", value.attributes.get("id", ""))
         if id_ in declared:
-            title, text = declared[id_].title, value.attributes.get("value", "")
-            row[title] = xml.value(text, declared[id_].kind, title, value.line)
+            name, text = declared[id_].name, value.attributes.get("value", "")
+            row[name] = xml.value(text, declared[id_].kind, name, value.line)
         else:
             xml.refuse(f"a value for {shown(id_)}", "an attribute that is declared", value.line)
     return row

@@ -3,51 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sargnn.data.problems import Problems, shown
 from sargnn.data.records import Record
-from sargnn.data.safe_xml import TYPES, Element, XmlFile
+from sargnn.data.safe_xml import TYPES, Declared, Element, XmlFile
 
 __all__ = ["read_graphml"]
-
-
-@dataclass(frozen=True)
-class _Key:
-    """What the data under a key mean."""
-
-    name: str
-    each: str
-    """``node``, ``edge``, ``graph`` or ``all``."""
-    kind: str
-    default: str | None
-    line: int
 
 
 def read_graphml(path: Path, problems: Problems) -> Iterator[Record]:
     """The graphs of a GraphML file."""
     xml = XmlFile(path, problems)
-    keys: dict[str, _Key] = {}
+    keys: dict[str, Declared] = {}
     for element in xml.children("graphml"):
         if element.tag == "key" and "yfiles.type" not in element.attributes:  # else it is how yEd draws
-            keys[xml.required(element, "id")] = _key(element, xml)
+            keys[xml.required(element, "id")] = _declared(element, xml)
         elif element.tag == "graph":
             yield _record(element, keys, xml)
 
 
-def _key(element: Element, xml: XmlFile) -> _Key:
+def _declared(element: Element, xml: XmlFile) -> Declared:
     own = element.attributes
     name, kind = own.get("attr.name", own.get("id", "")), own.get("attr.type", "string")
     if kind not in TYPES:
         got = f"type {shown(kind)} of {shown(name)}"
         xml.refuse(got, f"one of {', '.join(TYPES)}", element.line, name)
     default = next((child.text for child in element.all("default")), None)
-    return _Key(name, own.get("for", "all"), kind, default, element.line)
+    return Declared(name, own.get("for", "all"), kind, default, element.line)
 
 
-def _record(graph: Element, keys: dict[str, _Key], xml: XmlFile) -> Record:
+def _record(graph: Element, keys: dict[str, Declared], xml: XmlFile) -> Record:
     nodes, edges = graph.all("node"), graph.all("edge")
     for strange in [*graph.all("hyperedge"), *(inner for node in nodes for inner in node.all("graph"))]:
         xml.refuse(f"a {strange.tag} in a graph", "nodes and edges only", strange.line)
@@ -68,12 +55,9 @@ def _record(graph: Element, keys: dict[str, _Key], xml: XmlFile) -> Record:
     )
 
 
-def _row(element: Element, keys: dict[str, _Key], xml: XmlFile) -> dict[str, Any]:
+def _row(element: Element, keys: dict[str, Declared], xml: XmlFile) -> dict[str, Any]:
     """The data of a node, an edge or a graph, with the defaults of what it does not say."""
-    row: dict[str, Any] = {}
-    for key in keys.values():
-        if key.default is not None and key.each in (element.tag, "all"):
-            row[key.name] = xml.value(key.default, key.kind, key.name, key.line)
+    row = xml.defaults(keys.values(), element.tag)
     for data in element.all("data"):
         id_ = data.attributes.get("key", "")
         if id_ in keys:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -141,8 +142,9 @@ class GraphSet:
             value = getattr(self, field.name)
             if field.name in NAMES or value is None:
                 continue
-            content = value.tobytes() if isinstance(value, np.ndarray) else json.dumps(value).encode()
-            digest.update(field.name.encode() + b"\0" + content)
+            digest.update(field.name.encode() + b"\0")
+            content = np.ascontiguousarray(value).data if isinstance(value, np.ndarray) else json.dumps(value).encode()
+            digest.update(content)
         return digest.hexdigest()[:16]
 
     def subset(self, index: Sequence[int] | np.ndarray) -> GraphSet:
@@ -170,10 +172,11 @@ class GraphSet:
             **picked,
         )
 
-    def __getitem__(self, graph: int) -> GraphSet:
-        if not -len(self) <= graph < len(self):
-            raise InputError(f"got graph {graph}, expected 0..{len(self) - 1}, in {self.name}")
-        return self.subset([graph % len(self)])
+    def __getitem__(self, graph: SupportsIndex) -> GraphSet:
+        position = operator.index(graph)
+        if not -len(self) <= position < len(self):
+            raise InputError(f"got graph {position}, expected 0..{len(self) - 1}, in {self.name}")
+        return self.subset([position % len(self)])
 
     def __iter__(self) -> Iterator[GraphSet]:
         return (self[g] for g in range(len(self)))

@@ -1,4 +1,4 @@
-"""Molecules as SMILES in a CSV file (extra: ``chem``), and their division by scaffold.
+"""Molecules as SMILES in a CSV file (extra: ``chem``).
 
 Atoms are nodes and bonds are edges; hydrogens are counted at their atom. The inputs are those usual in the field:
 
@@ -14,12 +14,10 @@ symbols and graphs by their SMILES.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from sargnn.data.assembler import assemble_records
 from sargnn.data.csv_files import CsvTable
@@ -27,10 +25,9 @@ from sargnn.data.graph_fields import CLASS_NAMES
 from sargnn.data.graphs import GraphSet
 from sargnn.data.problems import Problems, refused, shown
 from sargnn.data.records import Record
-from sargnn.data.splits import Fold
 from sargnn.errors import InputError
 
-__all__ = ["read_smiles", "scaffold_split"]
+__all__ = ["load_rdkit", "read_smiles"]
 
 SMILES_NAMES = ("smiles", "smile", "mol", "structure")
 """Where the SMILES are looked for, in this order, in capitals or not, unless another name is given."""
@@ -45,58 +42,27 @@ def read_smiles(
 ) -> GraphSet:
     """The molecules of a CSV file: the column ``smiles``, the class in the column ``labels``.
 
-    Without their names, the columns are looked for by the usual ones, and a single other column is the class if its
-    values repeat.
+    Without their names, the columns are looked for by the usual ones; failing that, the class is the only other column
+    whose values repeat, and a note says so.
     """
     table = CsvTable(path, problems)
     column = table.column(*([smiles] if smiles else SMILES_NAMES))
     if column is None:
-        got, wanted = ", ".join(map(shown, table.header)), shown(smiles or "smiles")
-        raise refused(f"got columns {got}, expected one called {wanted} that holds SMILES", path, 1)
-    records = _records(table, column, _class_column(table, column, labels), problems)
-    return assemble_records(path.stem, records, problems, labels="label", labelled=labelled, file=str(path))
+        wanted = f"one called {shown(smiles or 'smiles')} that holds SMILES"
+        raise refused(f"got columns {_columns(table)}, expected {wanted}", path, 1)
+    label = table.column(*(CLASS_NAMES if labels is None else [labels]))
+    if labels and label is None:
+        raise refused(f"got columns {_columns(table)}, expected one called {shown(labels)}", path, 1)
+    notes = []
+    if labels is None and label is None and (label := _guessed_class(table, column)) is not None:
+        notes.append(f"took {shown(table.header[label])} as the class")
+    records = _records(table, column, label, problems)
+    graphs = assemble_records(path.stem, records, problems, labels="label", labelled=labelled, file=str(path))
+    return replace(graphs, notes=(*notes, *graphs.notes))
 
 
-def scaffold_split(molecules: GraphSet | Sequence[str], *, validation: float = 0.1, test: float = 0.1) -> Fold:
-    """A harder division than a random one: molecules with the same Bemis-Murcko scaffold are in the same part.
-
-    Scaffolds are taken from the most common to the rarest, and each goes to the first of training, validation and test
-    part that has room for it: the test is on molecules unlike those trained on. ``molecules`` are SMILES, or a set read
-    from SMILES.
-
-    >>> fold = scaffold_split(["c1ccccc1C", "c1ccccc1O", "C1CCCCC1", "c1ccncc1"], validation=0.25, test=0.25)
-    >>> fold.train.tolist(), fold.validation.tolist(), fold.test.tolist()
-    ([0, 1], [2], [3])
-    """
-    if validation < 0 or test < 0 or validation + test >= 1:
-        raise InputError(f"validation + test: got {validation} + {test}, expected shares of less than 1 together")
-    texts = molecules.graph_names if isinstance(molecules, GraphSet) else molecules
-    if isinstance(molecules, GraphSet) and len(texts) != len(molecules):
-        raise InputError(f"{molecules.name}: got graphs that are not named by SMILES, expected a set read from SMILES")
-    groups: dict[str, list[int]] = defaultdict(list)
-    for index, scaffold in enumerate(_scaffolds(texts)):
-        groups[scaffold].append(index)
-    parts: list[list[int]] = [[], [], []]
-    room = [round((1 - validation - test) * len(texts)), round(validation * len(texts)), len(texts)]
-    for group in sorted(groups.values(), key=lambda group: (-len(group), group[0])):
-        part = next(i for i in range(3) if len(parts[i]) + len(group) <= room[i])
-        parts[part] += group
-    return Fold(*(np.array(sorted(part), np.int64) for part in parts))
-
-
-def _scaffolds(texts: Sequence[str]) -> Iterator[str]:
-    chem = _rdkit()
-    from rdkit.Chem.Scaffolds import MurckoScaffold
-
-    for index, text in enumerate(texts):
-        with chem.rdBase.BlockLogs():
-            molecule = chem.MolFromSmiles(text)
-        if molecule is None:
-            raise InputError(f"got {shown(text)} as graph {index}, expected SMILES")
-        yield MurckoScaffold.MurckoScaffoldSmiles(mol=molecule, includeChirality=False)
-
-
-def _rdkit() -> Any:
+def load_rdkit() -> Any:
+    """RDKit's ``Chem``, imported when it is first needed."""
     try:
         from rdkit import Chem
     except ImportError as error:
@@ -104,24 +70,31 @@ def _rdkit() -> Any:
     return Chem
 
 
-def _class_column(table: CsvTable, smiles: int, labels: str | None) -> int | None:
-    if labels == "":
-        return None
-    column = table.column(*([labels] if labels else CLASS_NAMES))
-    others = [i for i, name in enumerate(table.header) if name and i != smiles]
-    if column is None and labels:
-        got = ", ".join(map(shown, table.header))
-        raise refused(f"got columns {got}, expected one called {shown(labels)}", table.path, 1)
-    if column is None and len(others) == 1:
-        values = [row[others[0]] for _, row in CsvTable(table.path, Problems()).rows()]
-        column = others[0] if len(set(values)) <= max(2, len(values) // 2) else None
-    return column
+def _columns(table: CsvTable) -> str:
+    return ", ".join(map(shown, table.header))
+
+
+def _guessed_class(table: CsvTable, smiles: int) -> int | None:
+    """The only column beside the SMILES whose values repeat: each comes twice or more, on average."""
+    columns = [i for i, name in enumerate(table.header) if name and i != smiles]
+    distinct: dict[int, set[str]] = {column: set() for column in columns}
+    count = 0
+    for _, row in _first_look(table):
+        count += 1
+        for column in columns:
+            distinct[column].add(row[column])
+    repeating = [column for column in columns if len(distinct[column]) <= count // 2]
+    return repeating[0] if len(repeating) == 1 else None
+
+
+def _first_look(table: CsvTable) -> Iterator[tuple[int, list[str]]]:
+    """The rows, with their problems kept back: the second look tells them."""
+    return CsvTable(table.path, Problems()).rows()
 
 
 def _records(table: CsvTable, smiles: int, label: int | None, problems: Problems) -> Iterator[Record]:
-    chem = _rdkit()
-    first_look = CsvTable(table.path, Problems())  # so that no problem is told twice
-    has_classes = label is not None and any(row[label].strip() for _, row in first_look.rows())
+    chem = load_rdkit()
+    has_classes = label is not None and any(row[label].strip() for _, row in _first_look(table))
     for line, row in table.rows():
         where = {"file": str(table.path), "line": line, "field": table.header[smiles]}
         text = row[smiles].strip()

@@ -7,17 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from sargnn.data.chunks import ROWS, Chunk
+from sargnn.data.chunks import ROWS, Chunk, TableFile
 from sargnn.data.problems import Problems, refused
 
 __all__ = ["ParquetTable"]
 
 
-class ParquetTable:
+class ParquetTable(TableFile):
     """The rows of a Parquet file, like those of :class:`sargnn.data.csv_files.CsvTable`."""
 
     cells = False
-    """A number is a number and a text is a text."""
 
     def __init__(self, path: Path, problems: Problems) -> None:
         self.path = path
@@ -36,11 +35,6 @@ class ParquetTable:
         """Bytes to read, when unpacked."""
         metadata = self._file.metadata
         return sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-
-    def column(self, *names: str) -> int | None:
-        """Where the first of ``names`` that there is stands, in capitals or not."""
-        lower = [name.lower() for name in self.header]
-        return next((lower.index(name.lower()) for name in names if name.lower() in lower), None)
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows, counted from 1, many at a time."""

@@ -81,48 +81,58 @@ class Window:
 def window_of(records: Sequence[Record], first: int, problems: Problems) -> Window:
     """Records as columns; ``first`` is the number of the first among all graphs."""
     ends = [_positions(record, first + g, problems) for g, record in enumerate(records)]
-    with_edges = [record for record, (sources, _) in zip(records, ends, strict=True) if len(sources)]
-    node_graph = np.repeat(np.arange(len(records)), [len(record.nodes) for record in records])
-    edge_graph = np.repeat(np.arange(len(records)), [len(sources) for sources, _ in ends])
-    node_at, edge_at = _locator(records, node_graph), _locator(records, edge_graph)
-
-    def place(record: Record, lines: Sequence[int] | None, row: int) -> Place:
-        return record.file, record.line if lines is None else lines[row]
-
-    def node_place(row: int) -> Place:
-        record, node = node_at(row)
-        return place(record, record.node_lines, node)
-
-    def edge_place(row: int) -> Place:
-        record, edge = edge_at(row)
-        return place(record, record.edge_lines, edge)
-
-    def node_name(row: int) -> str:
-        record, node = node_at(row)
-        return f" of node {shown(record.nodes[node])}"
-
-    def edge_name(row: int) -> str:
-        record, edge = edge_at(row)
-        return f" of edge {shown(record.sources[edge])} - {shown(record.targets[edge])}"
-
-    graph_rows = [record.attributes for record in records]
-    node_rows = list(chain.from_iterable(record.node_rows for record in records))
-    edge_rows = list(chain.from_iterable(record.edge_rows for record in with_edges))
+    edges = _edge_rows(records, [len(sources) for sources, _ in ends])
+    count = len(edges.graph)
     return Window(
-        graphs=Rows(
-            np.arange(len(records)),
-            _columns(graph_rows, "graph", records[0].file),
-            lambda row: (records[row].file, records[row].line),
-            lambda row: "",
-        ),
-        nodes=Rows(node_graph, _columns(node_rows, "node", records[0].file), node_place, node_name),
-        edges=Rows(edge_graph, _columns(edge_rows, "edge", records[0].file), edge_place, edge_name),
-        source=np.fromiter(chain.from_iterable(sources for sources, _ in ends), np.int64, len(edge_graph)),
-        target=np.fromiter(chain.from_iterable(targets for _, targets in ends), np.int64, len(edge_graph)),
-        directed=np.fromiter(chain.from_iterable(map(_each_directed, records, ends)), bool, len(edge_graph)),
+        graphs=_graph_rows(records),
+        nodes=_node_rows(records),
+        edges=edges,
+        source=np.fromiter(chain.from_iterable(sources for sources, _ in ends), np.int64, count),
+        target=np.fromiter(chain.from_iterable(targets for _, targets in ends), np.int64, count),
+        directed=np.fromiter(chain.from_iterable(map(_each_directed, records, ends)), bool, count),
         graph_names=[record.name for record in records],
         node_names=_names_of(records),
     )
+
+
+def _graph_rows(records: Sequence[Record]) -> Rows:
+    columns = _columns([record.attributes for record in records], "graph", records[0].file)
+    place = [(record.file, record.line) for record in records].__getitem__
+    return Rows(np.arange(len(records)), columns, place, lambda row: "")
+
+
+def _node_rows(records: Sequence[Record]) -> Rows:
+    graph = np.repeat(np.arange(len(records)), [len(record.nodes) for record in records])
+    node_at = _locator(records, graph)
+
+    def place(row: int) -> Place:
+        record, node = node_at(row)
+        return record.file, record.node_lines[node] if record.node_lines else record.line
+
+    def name(row: int) -> str:
+        record, node = node_at(row)
+        return f" of node {shown(record.nodes[node])}"
+
+    rows = list(chain.from_iterable(record.node_rows for record in records))
+    return Rows(graph, _columns(rows, "node", records[0].file), place, name)
+
+
+def _edge_rows(records: Sequence[Record], counts: Sequence[int]) -> Rows:
+    """``counts`` are the edges of each record; a record with a wrong end has none."""
+    graph = np.repeat(np.arange(len(records)), counts)
+    edge_at = _locator(records, graph)
+
+    def place(row: int) -> Place:
+        record, edge = edge_at(row)
+        return record.file, record.edge_lines[edge] if record.edge_lines else record.line
+
+    def name(row: int) -> str:
+        record, edge = edge_at(row)
+        return f" of edge {shown(record.sources[edge])} - {shown(record.targets[edge])}"
+
+    with_edges = (record for record, count in zip(records, counts, strict=True) if count)
+    rows = list(chain.from_iterable(record.edge_rows for record in with_edges))
+    return Rows(graph, _columns(rows, "edge", records[0].file), place, name)
 
 
 def _locator(records: Sequence[Record], graph: np.ndarray) -> Callable[[int], tuple[Record, int]]:

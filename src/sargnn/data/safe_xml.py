@@ -6,7 +6,7 @@ without end, is refused where it starts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from xml.parsers import expat
 from sargnn.data.problems import InputErrors, Problems, refused, shown
 from sargnn.errors import InputError
 
-__all__ = ["TYPES", "Element", "XmlFile"]
+__all__ = ["TYPES", "Declared", "Element", "XmlFile"]
 
 CHUNK = 1 << 16
 DEEPEST = 64
@@ -51,6 +51,19 @@ class Element:
         return [child for child in self.children if child.tag == tag]
 
 
+@dataclass(frozen=True)
+class Declared:
+    """What the values of an attribute mean, as the file says before it uses them."""
+
+    name: str
+    each: str
+    """What has such values: ``node``, ``edge``, ``graph`` or ``all``."""
+    kind: str
+    """One of :data:`TYPES`."""
+    default: str | None
+    line: int
+
+
 class XmlFile:
     """A file, and what is wrong in it."""
 
@@ -67,6 +80,11 @@ class XmlFile:
         if name not in element.attributes:
             self.refuse(f"a <{element.tag}> without {name}", "one", element.line, name)
         return element.attributes.get(name, "")
+
+    def defaults(self, declared: Iterable[Declared], each: str) -> dict[str, Any]:
+        """The values of a node, an edge or a graph that says nothing itself."""
+        known = [one for one in declared if one.default is not None and one.each in (each, "all")]
+        return {one.name: self.value(one.default or "", one.kind, one.name, one.line) for one in known}
 
     def value(self, text: str, kind: str, name: str, line: int) -> Any:
         """What ``text`` says, by its type; None if it says nothing."""

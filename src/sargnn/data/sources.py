@@ -31,6 +31,8 @@ __all__ = ["KNOWN", "KnownSet", "form_of", "load", "read", "require_two_classes"
 
 TU_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
+NAMED = "one that labels names (`sargnn data convert DATA OUT --labels COLUMN`)"
+
 Source = str | os.PathLike[str] | GraphSet | Iterable[Any]
 Labels = str | Sequence[Any] | np.ndarray
 """The name of what holds the classes, or the classes."""
@@ -213,8 +215,8 @@ def _where_classes_stand(source: Source, graphs: GraphSet) -> str:
     path = Path(source).expanduser() if isinstance(source, str | os.PathLike) else None
     form = "list" if path is None else form_of(path) if path.exists() else "TU zip"
     return {
-        "molecules": "a column called label, or named by labels",
-        "tables": "a column called label in graphs.csv, or named by labels",
+        "molecules": f"a column called label, or {NAMED}",
+        "tables": f"a column called label in graphs.csv, or {NAMED}",
         "graph files": "a graph attribute called label, a labels.csv, or a subfolder for each class",
         "graph set": "one saved with its classes",
         "list": "y, a graph attribute called label, or labels",

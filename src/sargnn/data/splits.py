@@ -24,7 +24,12 @@ __all__ = ["Fold", "holdout", "official", "read_splits", "stratified_folds", "wr
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Disjoint graph indices: to fit on, to choose the epoch and settings by, to report on."""
+    """Disjoint graph indices: to fit on, to choose the epoch and settings by, to report on.
+
+    >>> fold = Fold(train=np.array([0, 1, 4]), validation=np.array([2]), test=np.array([3]))
+    >>> len(fold.train)
+    3
+    """
 
     train: np.ndarray
     """int64 [train graphs]."""
@@ -130,7 +135,14 @@ def _check_share(name: str, share: float) -> None:
 
 
 def write_splits(path: Path | str, folds: Sequence[Fold]) -> None:
-    """Write folds in the published form, which :func:`read_splits` and other tools read."""
+    """Write folds in the published form, which :func:`read_splits` and other tools read.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_splits(Path(folder, "folds.json"), [Fold(np.array([0, 1]), np.array([2]), np.array([3]))])
+    ...     Path(folder, "folds.json").read_text()
+    '[{"test": [3], "model_selection": [{"train": [0, 1], "validation": [2]}]}]'
+    """
     content = [
         {
             "test": fold.test.tolist(),
@@ -142,7 +154,17 @@ def write_splits(path: Path | str, folds: Sequence[Fold]) -> None:
 
 
 def read_splits(path: Path | str, graphs: GraphSet) -> list[Fold]:
-    """Read folds in the published form, as they stand in the file; refuses what does not fit ``graphs``."""
+    """Read folds in the published form, as they stand in the file; refuses what does not fit ``graphs``.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from sargnn.data.graphs import pack
+    >>> graphs = pack([(1, [])] * 20, y=[0, 1] * 10, classes=["a", "b"])
+    >>> with TemporaryDirectory() as folder:
+    ...     write_splits(Path(folder, "folds.json"), stratified_folds(graphs.y, 5))
+    ...     folds = read_splits(Path(folder, "folds.json"), graphs)
+    >>> len(folds), len(folds[0].test)
+    (5, 4)
+    """
     try:
         content = json.loads(Path(path).read_bytes())
     except (OSError, ValueError, RecursionError) as error:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from sargnn.data.assembler import Assembler
-from sargnn.data.chunks import Chunk, SplitTable
+from sargnn.data.chunks import Chunk, SplitTable, TableFile
 from sargnn.data.columns import text_of
 from sargnn.data.csv_files import CsvTable
 from sargnn.data.graphs import GraphSet
@@ -85,7 +85,7 @@ class _Opened:
         if not files[kind].is_file():
             got = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
             raise refused(f"got {got}, expected {', '.join(f'{table}{kind}' for table in COLUMNS)}", folder)
-        self.table = (CsvTable if kind == ".csv" else ParquetTable)(files[kind], problems)
+        self.table: TableFile = (CsvTable if kind == ".csv" else ParquetTable)(files[kind], problems)
         self.file = str(files[kind])
         self.name = name
         self.problems = problems

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn import functional as F
 
 from sargnn.data.batch import Batch, PackedBatch, PaddedBatch, PairedBatch
 from sargnn.data.graphs import GraphSet, ranges
@@ -15,7 +16,7 @@ from sargnn.data.graphs import GraphSet, ranges
 if TYPE_CHECKING:
     from sargnn.data.encodings import Encoder
 
-__all__ = ["StreamedSet", "TensorSet", "tensor_set"]
+__all__ = ["StreamedSet", "TensorSet", "held_set", "tensor_set"]
 
 PADDED_NODES = 128
 """Graphs beyond this size are packed unless asked otherwise."""
@@ -26,7 +27,7 @@ HELD = 2**28
 
 
 class TensorSet:
-    """A :class:`GraphSet` with its node inputs as tensors on one device; batches are made by index arithmetic.
+    """A :class:`GraphSet` with its inputs as tensors on one device; batches are made by index arithmetic.
 
     >>> from sargnn.data.graphs import pack
     >>> graphs = pack([(2, [(0, 1), (1, 0)]), (1, [])], y=[0, 1], classes=["edge", "dot"])
@@ -39,6 +40,8 @@ class TensorSet:
         graphs: GraphSet,
         x: np.ndarray,
         *,
+        edge_x: np.ndarray | None = None,
+        graph_x: np.ndarray | None = None,
         device: torch.device | str = "cpu",
         layout: Literal["auto", "packed", "padded"] = "auto",
     ) -> None:
@@ -47,15 +50,19 @@ class TensorSet:
         self.layout = layout
         self.sizes = graphs.sizes
         self.y = None if graphs.y is None else torch.from_numpy(np.array(graphs.y)).to(self.device)
-        self._hold(graphs, x)
+        self.edge_x: Float[Tensor, "Fe E"] | None = None
+        self.graph_x: Float[Tensor, "G Fg"] | None = None if graph_x is None else self._put(graph_x)
+        self._hold(graphs, x, edge_x)
 
-    def _hold(self, graphs: GraphSet, x: np.ndarray) -> None:
+    def _hold(self, graphs: GraphSet, x: np.ndarray, edge_x: np.ndarray | None) -> None:
         """Put inputs and structure on the device; index arithmetic stays with the processor."""
         between = graphs.edges[0] != graphs.edges[1]
         counts = np.bincount(graphs.edge_graph[between], minlength=len(graphs))
         self.edge_ptr = np.concatenate([[0], np.cumsum(counts)])
         self.node_ptr = np.array(graphs.node_ptr)
         self.edges = self._put(graphs.edges[:, between].astype(np.int64))
+        if edge_x is not None:
+            self.edge_x = self._put(np.ascontiguousarray(edge_x[between].T))
         self._x = self._put(_with_zero_row(x))
         self.x = self._x[:-1]
         self._truth = self.truth = None
@@ -91,9 +98,12 @@ class TensorSet:
         loops = torch.arange(len(nodes), device=self.device)
         chosen = self._put(edges)
         source, target = (torch.cat([ends.index_select(0, chosen) + starts, loops]) for ends in self.edges)
-        y = None if self.y is None else self.y.index_select(0, self._put(index))
         truth = None if self.truth is None else self.truth.index_select(0, nodes)
-        return PackedBatch(self.x.index_select(0, nodes), source, target, self._put(graph), len(index), y, truth)
+        edge_x = None if self.edge_x is None else F.pad(self.edge_x.index_select(1, chosen), (0, len(nodes)))
+        return PackedBatch(
+            self.x.index_select(0, nodes), source, target, self._put(graph), len(index),
+            truth=truth, edges=edge_x, **self._of_graphs(index),
+        )  # fmt: skip
 
     def padded(self, index: np.ndarray | Tensor, size: int | None = None) -> PaddedBatch:
         """The graphs at ``index``, each in ``size`` rows (default: as many as the largest of them has nodes)."""
@@ -131,10 +141,17 @@ class TensorSet:
             "x": self._x.index_select(0, rows).view(*mask.shape, -1),
             "closed": closed,
             "mask": self._put(mask),
-            "y": None if self.y is None else self.y.index_select(0, self._put(index)),
             "truth": None if self._truth is None else self._truth.index_select(0, rows).view(mask.shape),
+            "edges": None if self.edge_x is None else _laid_out(self.edge_x, edges, positions, closed.shape),
             "held": Held(self, edges, rows, positions),
+            **self._of_graphs(index),
         }
+
+    def _of_graphs(self, index: np.ndarray) -> dict[str, Any]:
+        """What is known of each graph as a whole."""
+        chosen = self._put(index)
+        known = {"y": self.y, "graph_x": self.graph_x}
+        return {name: None if value is None else value.index_select(0, chosen) for name, value in known.items()}
 
     def stored(self, name: str) -> tuple[Float[Tensor, " E"], Float[Tensor, " nodes"]]:
         """A structural value of every edge between two nodes, and of every self-loop with that of padding last."""
@@ -158,8 +175,7 @@ class Held:
     def laid_out(self, name: str, shape: torch.Size) -> Float[Tensor, "rows n n"]:
         """The structural value of that name as an edge tensor."""
         between, loops = self.data.stored(name)
-        out = between.new_zeros(shape)
-        out.view(-1).index_copy_(0, self.positions, between.index_select(0, self.edges))
+        out = _laid_out(between, self.edges, self.positions, shape)
         out.diagonal(dim1=1, dim2=2).copy_(loops.index_select(0, self.nodes).view(shape[:2]))
         return out
 
@@ -180,7 +196,7 @@ class StreamedSet(TensorSet):
         self.encoder = encoder
         super().__init__(graphs, np.empty((0, encoder.width), np.float32), device=device, layout=layout)
 
-    def _hold(self, graphs: GraphSet, x: np.ndarray) -> None:
+    def _hold(self, graphs: GraphSet, x: np.ndarray, edge_x: np.ndarray | None) -> None:
         self.x = torch.from_numpy(x).to(self.device)
         self.truth = None if graphs.true_saliency is None else self.x.new_empty(0)
 
@@ -198,7 +214,7 @@ class StreamedSet(TensorSet):
 
     def _part(self, index: np.ndarray | Tensor) -> TensorSet:
         part = self.graphs.subset(index.cpu().numpy() if isinstance(index, Tensor) else index)
-        return TensorSet(part, self.encoder.encode(part), device=self.device)
+        return held_set(part, self.encoder, device=self.device)
 
 
 def tensor_set(
@@ -210,9 +226,25 @@ def tensor_set(
 ) -> TensorSet:
     """The graphs with inputs made by ``encoder``: all at once, or batch by batch if they would take more than ``HELD``
     bytes."""
-    if 16 * graphs.num_edges + 4 * encoder.width * graphs.num_nodes > HELD:
+    edge_bytes, node_bytes, graph_bytes = 16 + 4 * encoder.edge_width, 4 * encoder.width, 4 * encoder.graph_width
+    if edge_bytes * graphs.num_edges + node_bytes * graphs.num_nodes + graph_bytes * len(graphs) > HELD:
         return StreamedSet(graphs, encoder, device=device, layout=layout)
-    return TensorSet(graphs, encoder.encode(graphs), device=device, layout=layout)
+    return held_set(graphs, encoder, device=device, layout=layout)
+
+
+def held_set(graphs: GraphSet, encoder: Encoder, **more: Any) -> TensorSet:
+    """The graphs with all inputs that ``encoder`` makes."""
+    edge_x = encoder.encode_edges(graphs) if encoder.edge_width else None
+    graph_x = encoder.encode_graphs(graphs) if encoder.graph_width else None
+    return TensorSet(graphs, encoder.encode(graphs), edge_x=edge_x, graph_x=graph_x, **more)
+
+
+def _laid_out(
+    values: Float[Tensor, "*F edges"], chosen: Tensor, positions: Tensor, shape: torch.Size
+) -> Float[Tensor, "*F rows n n"]:
+    """The values of the ``chosen`` edges, each at its position in matrices of that shape, which are 0 elsewhere."""
+    out = values.new_zeros(*values.shape[:-1], shape.numel())
+    return out.index_copy_(-1, positions, values.index_select(-1, chosen)).unflatten(-1, shape)
 
 
 def choose_layout(sizes: np.ndarray) -> Literal["packed", "padded"]:

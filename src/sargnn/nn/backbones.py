@@ -35,14 +35,17 @@ class Kernel(NamedTuple):
 class Backbone(MessagePassing):
     """One layer: ``H' = F_B(H, s)`` (eq. backbone), or the ordinary layer when no saliency is given.
 
-    Every layer is built by ``(width, out, heads, bias)``: GAT alone has heads, and GIN's perceptron has biases of its
-    own.
+    Every layer is built by ``(width, out, heads, bias, channels)``: GAT alone has heads, and GIN's perceptron has
+    biases of its own.
 
-    Shapes: node features ``[*nodes, d_in]``, saliency ``[*nodes]``; gives ``[*nodes, d_out]``.
+    Shapes: node features ``[*nodes, d_in]``, saliency ``[*nodes]``, edge channels ``[P, *edges]`` (see
+    :class:`~sargnn.nn.edges.EdgeChannels`); gives ``[*nodes, d_out]``.
     """
 
-    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False) -> None:
+    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0) -> None:
         super().__init__(aggr="sum")
+        self.edge_network: nn.Linear | None = None
+        """V_1 ... V_P side by side, in layers where edge channels multiply messages."""
 
     def forward(
         self,
@@ -50,18 +53,25 @@ class Backbone(MessagePassing):
         batch: Batch,
         saliency: Float[Tensor, "*nodes"] | None = None,
         fusion: Fusion | None = None,
+        channels: Float[Tensor, "P *edges"] | None = None,
     ) -> Float[Tensor, "*nodes d_out"]:
         z = self.message_features(h)
-        if saliency is None:
-            return self.transform(self.neighbourhood_sum(self.local_weights(z, batch), z, batch), batch)
-        return self.transform(self.saliency_sum(z, saliency, fusion or Fusion(), batch), batch)
+        if saliency is not None and channels is None:
+            return self.transform(self.saliency_sum(z, saliency, fusion or Fusion(), batch), batch)
+        weights = self.local_weights(z, batch, channels)
+        if saliency is not None:
+            weights = (fusion or Fusion()).weights(weights, saliency, batch)
+        summed = self.neighbourhood_sum(weights, z, batch)
+        if channels is not None and self.edge_network is not None:
+            summed = summed + self.edge_network(self.channel_sums(weights, z, batch, channels))
+        return self.transform(summed, batch)
 
     def message_features(self, h: Tensor) -> Tensor:
         """What neighbours send; with heads ``[heads, *nodes, d]``."""
         return h
 
     @abstractmethod
-    def local_weights(self, z: Tensor, batch: Batch) -> Tensor:
+    def local_weights(self, z: Tensor, batch: Batch, channels: Tensor | None = None) -> Tensor:
         """a: edge tensor, possibly one per head."""
 
     @abstractmethod
@@ -88,49 +98,56 @@ class Backbone(MessagePassing):
             -1
         )  # the gradient of a product takes fewer passes than a quotient's
 
-    def neighbourhood_sum(self, weights: Tensor, z: Tensor, batch: Batch) -> Tensor:
-        """sum_j w_ij z_j; through message passing while an explainer looks on."""
+    def neighbourhood_sum(self, weights: Tensor, z: Tensor, batch: Batch, channels: Tensor | None = None) -> Tensor:
+        """sum_j w_ij z_j, or sum_j w_ij c_ij^p z_j for every channel p; through message passing while an explainer
+        looks on."""
         if not self.watched:
-            return batch.aggregate(weights, z)
+            return batch.aggregate(weights if channels is None else weights * channels, z)
         assert isinstance(batch, PackedBatch), "explainers call the model with edge_index"
         if z.dim() == 2:
-            return self.propagate(batch.edge_index, x=z, alpha=weights)
-        return torch.stack([self.propagate(batch.edge_index, x=a, alpha=w) for a, w in zip(z, weights, strict=True)])
+            return self.propagate(batch.edge_index, x=z, alpha=weights, channels=channels)
+        heads = zip(z, weights, strict=True)
+        return torch.stack([self.propagate(batch.edge_index, x=a, alpha=w, channels=None) for a, w in heads])
+
+    def channel_sums(self, weights: Tensor, z: Tensor, batch: Batch, channels: Tensor) -> Tensor:
+        """[sum_j w_ij c_ij^p z_j ; sum_j w_ij c_ij^p] for every channel p, side by side: ``[*nodes, P (d + 1)]``."""
+        sums = self.neighbourhood_sum(weights, F.pad(z, (0, 1), value=1.0), batch, channels)  # [P, *nodes, d + 1]
+        return sums.movedim(0, -2).flatten(-2)
 
     @property
     def watched(self) -> bool:
         """Whether an explainer holds a mask over the edges or a hook on the messages."""
         return bool(self.explain or self._message_forward_hooks)
 
-    def message(self, x_j: Tensor, alpha: Tensor) -> Tensor:
-        """w_ij z_j; the weights bear the name by which ``AttentionExplainer`` finds them."""
-        return alpha.unsqueeze(-1) * x_j
+    def message(self, x_j: Tensor, alpha: Tensor, channels: Tensor | None = None) -> Tensor:
+        """w_ij z_j, times each channel; the weights bear the name by which ``AttentionExplainer`` finds them."""
+        return (alpha if channels is None else alpha * channels).unsqueeze(-1) * x_j
 
     def explain_message(self, inputs: Tensor, dim_size: int | None) -> Tensor:
         """Messages times the explainer's mask: its entries for edges between nodes, then 1 for each self-loop, as in
         :class:`PackedBatch`, wherever the explained graph listed its own self-loops."""
         mask = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
         mask = torch.cat([mask[self._loop_mask], mask.new_ones(dim_size)])
-        if len(mask) != len(inputs):
-            raise InputError(
-                f"got {len(mask)} masked edges, expected {len(inputs)}: merge repeated edges (coalesce) first"
-            )
+        edges = inputs.shape[-2]
+        if len(mask) != edges:
+            raise InputError(f"got {len(mask)} masked edges, expected {edges}: merge repeated edges (coalesce) first")
         return inputs * mask.unsqueeze(-1)
 
 
 class GCNLayer(Backbone):
     r"""a = D̃^{-1/2} Ã D̃^{-1/2}, H' = σ(w H Θ) (eq. GCN)."""
 
-    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False) -> None:
+    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0) -> None:
         super().__init__(width, out, heads, bias)
         self.theta = nn.Linear(width, out, bias=False)
         self.bias = nn.Parameter(torch.zeros(out)) if bias else None
         self.sum_first = width < out  # (w H) Θ = w (H Θ): the neighbours are summed in the fewer dimensions
+        self.edge_network = _edge_network(channels, min(width, out))
 
     def message_features(self, h: Tensor) -> Tensor:
         return h if self.sum_first else self.theta(h)
 
-    def local_weights(self, z: Tensor, batch: Batch) -> Tensor:
+    def local_weights(self, z: Tensor, batch: Batch, channels: Tensor | None = None) -> Tensor:
         return batch.renormalised
 
     def kernel(self, batch: Batch, fusion: Fusion) -> Kernel | None:
@@ -145,11 +162,12 @@ class SAGELayer(Backbone):
     r"""a = 1, H'_i = σ(Θ MEAN{w_i(j) H_j : j ∈ {i} ∪ N(i)}): the weights are averaged once more, as the paper writes
     it."""
 
-    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False) -> None:
+    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0) -> None:
         super().__init__(width, out, heads, bias)
         self.theta = nn.Linear(width, out, bias=bias)
+        self.edge_network = _edge_network(channels, width)
 
-    def local_weights(self, z: Tensor, batch: Batch) -> Tensor:
+    def local_weights(self, z: Tensor, batch: Batch, channels: Tensor | None = None) -> Tensor:
         return batch.ones
 
     def kernel(self, batch: Batch, fusion: Fusion) -> Kernel | None:
@@ -162,12 +180,13 @@ class SAGELayer(Backbone):
 class GINLayer(Backbone):
     r"""a(i) = 1 + ε, a(j) = 1, H'_i = F_MLP(Σ_{j ∈ {i} ∪ N(i)} w_i(j) H_j), ε learnable."""
 
-    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False) -> None:
+    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0) -> None:
         super().__init__(width, out, heads, bias)
         self.epsilon = nn.Parameter(torch.zeros(()))
         self.mlp = perceptron(width, out, out)
+        self.edge_network = _edge_network(channels, width)
 
-    def local_weights(self, z: Tensor, batch: Batch) -> Tensor:
+    def local_weights(self, z: Tensor, batch: Batch, channels: Tensor | None = None) -> Tensor:
         return batch.ones + self.epsilon * batch.loops
 
     def kernel(self, batch: Batch, fusion: Fusion) -> Kernel | None:
@@ -182,9 +201,12 @@ class GINLayer(Backbone):
 
 
 class GATLayer(Backbone):
-    r"""a_i(j) = softmax_j(LeakyReLU(aᵀ[W h_i ‖ W h_j])), h'_i = σ(Σ_j w_i(j) W h_j); heads are concatenated."""
+    r"""a_i(j) = softmax_j(LeakyReLU(aᵀ[W h_i ‖ W h_j])), h'_i = σ(Σ_j w_i(j) W h_j); heads are concatenated.
 
-    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False) -> None:
+    Edge channels enter the attention, LeakyReLU(aᵀ[W h_i ‖ W h_j] + a_eᵀ c_ij), and not the messages.
+    """
+
+    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0) -> None:
         super().__init__(width, out, heads, bias)
         self.heads = heads
         self.theta = nn.Linear(width, out, bias=False)
@@ -193,18 +215,27 @@ class GATLayer(Backbone):
         self.bias = nn.Parameter(torch.zeros(out)) if bias else None
         glorot(self.attend_target)
         glorot(self.attend_source)
+        self.attend_edge = nn.Linear(channels, heads, bias=False) if channels else None
 
     def message_features(self, h: Tensor) -> Tensor:
         return torch.stack(self.theta(h).chunk(self.heads, dim=-1))  # [heads, *nodes, d / heads]
 
-    def local_weights(self, z: Tensor, batch: Batch) -> Tensor:
+    def local_weights(self, z: Tensor, batch: Batch, channels: Tensor | None = None) -> Tensor:
         target = batch.at_target(_per_head(z, self.attend_target))
         source = batch.at_source(_per_head(z, self.attend_source))
-        return batch.softmax_neighbours(F.leaky_relu(target + source, 0.2))
+        scores = target + source
+        if channels is not None and self.attend_edge is not None:
+            scores = scores + torch.tensordot(self.attend_edge.weight, channels, dims=1)
+        return batch.softmax_neighbours(F.leaky_relu(scores, 0.2))
 
     def transform(self, summed: Tensor, batch: Batch) -> Tensor:
         joined = torch.cat(tuple(summed), dim=-1)
         return F.relu(joined if self.bias is None else joined + self.bias)
+
+
+def _edge_network(channels: int, width: int) -> nn.Linear | None:
+    """V_1 ... V_P, each from what is summed and a one to the width of what is summed."""
+    return nn.Linear(channels * (width + 1), width, bias=False) if channels else None
 
 
 def _per_head(z: Tensor, vector: Tensor) -> Tensor:

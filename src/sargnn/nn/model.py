@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -12,6 +13,7 @@ from torch.nn import functional as F
 from sargnn.data.batch import Batch, PackedBatch
 from sargnn.errors import InputError
 from sargnn.nn.backbones import BACKBONES
+from sargnn.nn.edges import EdgeChannels
 from sargnn.nn.fusion import Fusion
 from sargnn.nn.memory import GraphNeuralMemory, InitialMemory, perceptron
 from sargnn.nn.norm import make_norm
@@ -23,7 +25,11 @@ __all__ = ["SARGNN", "VARIANTS", "Encoding", "ModelConfig"]
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """What a model is. The defaults are the paper's equations."""
+    """What a model is. The defaults are the paper's equations.
+
+    >>> ModelConfig(backbone="gin", layers=2).fusion
+    'weighted'
+    """
 
     backbone: Literal["gcn", "gin", "sage", "gat"] = "gcn"
     """Which layer sums the neighbourhoods."""
@@ -55,20 +61,29 @@ class ModelConfig:
     """Attention heads of the memory."""
     heads: int = 1
     """Attention heads of GAT."""
-    norm: Literal["none", "batch", "layer"] = "none"
-    """Normalisation after each layer of the backbone."""
+    norm: Literal["none", "batch", "layer", "transductive"] = "none"
+    """Normalisation after each layer of the backbone; transductive: batch, by the statistics of the judged batch even
+    in eval mode (an ablation)."""
     input_norm: bool = False
     """Batch normalisation of the node inputs."""
     bias: bool = False
     """A bias in the backbone's linear maps, which the equations do not have."""
     dropout: float = 0.0
     """Dropout after each layer of the backbone and inside the classifier."""
+    edge_channels: int = 0
+    """P, numbers made of each edge's inputs that multiply its message (GAT: that enter its attention); 0: none."""
+    relative: bool = False
+    """Whether edge channels also see the difference of the node inputs at an edge's two ends."""
 
     def __post_init__(self) -> None:
         for name in ("layers", "hidden", "iterations", "memory_heads", "heads", "memory", "attention"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"model.{name}: got {value}, expected at least 1")
+        if self.edge_channels < 0:
+            raise InputError(f"model.edge_channels: got {self.edge_channels}, expected 0 or more")
+        if self.relative and not self.edge_channels:
+            raise InputError("model.relative: got true with model.edge_channels = 0, expected 1 or more channels")
         if self.gamma <= 0:
             raise InputError(f"model.gamma: got {self.gamma}, expected more than 0")
         if not 0 <= self.dropout < 1:
@@ -111,9 +126,9 @@ class SARGNN(nn.Module):
     For layer l = 1..L: ``M = F_M(H, M)`` (eq. fm), ``s = F_S(M, H)`` (eq. compat), ``H = F_B(H, s)`` (eq. backbone).
     One more memory read gives the graph's vector M^{L+1}; a perceptron gives the logits.
 
-    ``forward(x, edge_index, batch)`` has PyTorch Geometric's signature and returns logits alone.
+    ``forward(x, edge_index, batch)`` has PyTorch Geometric's signature and returns logits alone. Edge inputs, of width
+    ``edge_inputs``, enter by the edge channels of the config; inputs of whole graphs join the graph's vector.
 
-    >>> import torch
     >>> model = SARGNN(ModelConfig(layers=2, hidden=16), inputs=4, classes=3)
     >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
     torch.Size([2, 3])
@@ -122,28 +137,34 @@ class SARGNN(nn.Module):
     takes_pairs = True
     """Knows a batch by its primitives alone, so that :class:`~sargnn.data.batch.PairedBatch` is one more layout."""
 
-    def __init__(self, config: ModelConfig, inputs: int, classes: int) -> None:
+    def __init__(
+        self, config: ModelConfig, inputs: int, classes: int, edge_inputs: int = 0, graph_inputs: int = 0
+    ) -> None:
         super().__init__()
         self.config = config
+        self.graph_inputs = graph_inputs
         c = config
         memory, attention = c.memory or c.hidden, c.attention or c.hidden
         widths = [inputs] + [c.hidden] * c.layers
         self.fusion = Fusion(c.fusion, c.beta, c.gamma, c.normalize)
         self.input_norm = make_norm("batch" if c.input_norm else "none", inputs)
         self.backbone = nn.ModuleList(
-            BACKBONES[c.backbone](width, c.hidden, heads=c.heads, bias=c.bias) for width in widths[:-1]
+            BACKBONES[c.backbone](width, c.hidden, c.heads, c.bias, c.edge_channels) for width in widths[:-1]
         )
         self.norms = nn.ModuleList(make_norm(c.norm, c.hidden) for _ in range(c.layers))
         self.saliency_layers = _saliency_layers(c, widths[:-1], memory, attention)
         reads = _memory_reads(c)
         self.initial_memory = InitialMemory(memory) if reads else None
         self.memory_layers = _memory_layers(c, widths[:reads], memory, attention)
+        self.edge_channels = _edge_channels(c, inputs, edge_inputs)
         out = memory if c.readout == "memory" else c.hidden
-        self.head = perceptron(out, 2 * out if c.memory_block == "as-published" else out, classes, c.dropout)
+        hidden = 2 * out if c.memory_block == "as-published" else out
+        self.head = perceptron(out + graph_inputs, hidden, classes, c.dropout)
 
     def encode(self, batch: Batch) -> Encoding:
         """Graph vectors, node features and the saliency of every layer."""
         h = self.input_norm(batch.x, batch)
+        channels = None if self.edge_channels is None else self.edge_channels(batch)
         memory = self.initial_memory(batch) if self.initial_memory is not None else None
         saliency: list[Tensor] = []
         for l, layer in enumerate(self.backbone):
@@ -153,22 +174,49 @@ class SARGNN(nn.Module):
             if self.saliency_layers:
                 s = self.saliency_layers[l](memory, h, batch)  # s^{l-1} = F_S(M^l, H^{l-1})
                 saliency.append(s)
-            h = layer(h, batch, s, self.fusion)  # H^l = F_B(H^{l-1}, s^{l-1})
+            h = layer(h, batch, s, self.fusion, channels)  # H^l = F_B(H^{l-1}, s^{l-1})
             h = F.dropout(self.norms[l](h, batch), self.config.dropout, self.training)
-        if self.config.readout == "sum":
-            return Encoding(batch.sum(h), h, tuple(saliency))
-        return Encoding(self.memory_layers[-1](h, memory, batch), h, tuple(saliency))  # M^{L+1}
+        vector = batch.sum(h) if self.config.readout == "sum" else self.memory_layers[-1](h, memory, batch)  # M^{L+1}
+        return Encoding(self._with_graph_inputs(vector, batch), h, tuple(saliency))
+
+    def _with_graph_inputs(self, vector: Float[Tensor, "B d"], batch: Batch) -> Float[Tensor, "B d_g"]:
+        if not self.graph_inputs:
+            return vector
+        got = 0 if batch.graph_x is None else batch.graph_x.shape[-1]
+        if batch.graph_x is None or got != self.graph_inputs:
+            raise InputError(f"got {got} graph inputs, expected {self.graph_inputs} numbers a graph (graph_attr)")
+        return torch.cat([vector, batch.graph_x], dim=-1)
 
     def forward(
-        self, x: Float[Tensor, "N F"], edge_index: Int[Tensor, "2 E"], batch: Int[Tensor, " N"] | None = None
+        self,
+        x: Float[Tensor, "N F"],
+        edge_index: Int[Tensor, "2 E"],
+        batch: Int[Tensor, " N"] | None = None,
+        edge_attr: Float[Tensor, "E F_e"] | None = None,
+        graph_attr: Float[Tensor, "B F_g"] | None = None,
     ) -> Float[Tensor, "B classes"]:
-        return self.head(self.encode(PackedBatch.from_edges(x, edge_index, batch)).graph)
+        return self.head(self.encode(PackedBatch.from_edges(x, edge_index, batch, edge_attr, graph_attr)).graph)
 
     def blocks(self) -> list[list[nn.Parameter]]:
         """The two blocks of alternating training: the backbone, and the memory with saliency and classifier."""
-        backbone = [*self.backbone.parameters(), *self.norms.parameters(), *self.input_norm.parameters()]
+        parts = (self.backbone, self.norms, self.input_norm, self.edge_channels)
+        backbone = [p for part in parts if part is not None for p in part.parameters()]
         held = {id(p) for p in backbone}
         return [backbone, [p for p in self.parameters() if id(p) not in held]]
+
+
+def _edge_channels(c: ModelConfig, inputs: int, edge_inputs: int) -> EdgeChannels | None:
+    """The edge channels of the config; refuses channels of nothing, and edge inputs that nothing would read."""
+    if edge_inputs and not c.edge_channels:
+        raise InputError(
+            f"model.edge_channels: got 0 with {edge_inputs} edge inputs (data.edge_encodings), expected 1 or more"
+        )
+    if c.edge_channels and not (edge_inputs or c.relative):
+        raise InputError(
+            f"model.edge_channels: got {c.edge_channels} without edge inputs, expected data.edge_encodings that find "
+            "some, or model.relative = true"
+        )
+    return EdgeChannels(c.edge_channels, edge_inputs, inputs if c.relative else 0) if c.edge_channels else None
 
 
 def _memory_reads(c: ModelConfig) -> int:

@@ -14,14 +14,17 @@ __all__ = ["BatchNorm", "LayerNorm", "make_norm"]
 class BatchNorm(nn.Module):
     """Batch normalisation over the real nodes of a batch; padding never enters the statistics.
 
-    Equal to ``torch.nn.BatchNorm1d`` over the concatenated nodes, running statistics included.
+    Equal to ``torch.nn.BatchNorm1d`` over the concatenated nodes, running statistics included. A ``transductive`` one
+    takes the statistics of the batch at hand in eval mode too, as the authors' released code does: then what is said of
+    a graph depends on the graphs that are judged with it.
     """
 
     running_mean: Tensor
     running_variance: Tensor
 
-    def __init__(self, width: int, momentum: float = 0.1, epsilon: float = 1e-5) -> None:
+    def __init__(self, width: int, momentum: float = 0.1, epsilon: float = 1e-5, transductive: bool = False) -> None:
         super().__init__()
+        self.transductive = transductive
         self.momentum = momentum
         self.epsilon = epsilon
         self.weight = nn.Parameter(torch.ones(width))
@@ -31,8 +34,9 @@ class BatchNorm(nn.Module):
 
     def forward(self, h: Float[Tensor, "*nodes d"], batch: Batch) -> Float[Tensor, "*nodes d"]:
         mean, variance = self.running_mean, self.running_variance
-        if self.training:
+        if self.training or self.transductive:
             mean, variance, count = batch.moments(h)
+        if self.training:
             unbiased = variance.detach() * (count / (count - 1).clamp(min=1))
             for running, new in ((self.running_mean, mean.detach()), (self.running_variance, unbiased)):
                 running.mul_(1 - self.momentum).add_(new * self.momentum)  # lerp_ has no vectorised form
@@ -54,7 +58,7 @@ class NoNorm(nn.Module):
 
 
 def make_norm(kind: str, width: int) -> nn.Module:
-    """The norm of that name: none, batch or layer."""
+    """The norm of that name: none, batch, layer or transductive."""
     if kind == "none":
         return NoNorm()
-    return BatchNorm(width) if kind == "batch" else LayerNorm(width)
+    return LayerNorm(width) if kind == "layer" else BatchNorm(width, transductive=kind == "transductive")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -39,9 +40,16 @@ class System:
         """The class of its config."""
         return self._named(1)
 
-    def build(self, config: Any, inputs: int, classes: int) -> nn.Module:
-        """The model of ``config`` for node inputs of width ``inputs`` and that many classes."""
-        return self.model(config, inputs=inputs, classes=classes)
+    def build(self, config: Any, inputs: int, classes: int, edge_inputs: int = 0, graph_inputs: int = 0) -> nn.Module:
+        """The model of ``config`` for node inputs of width ``inputs``, that many classes and, if it takes them, inputs
+        of edges and of whole graphs."""
+        more = {"edge_inputs": edge_inputs, "graph_inputs": graph_inputs}
+        more = {name: width for name, width in more.items() if width}
+        for name in more.keys() - inspect.signature(self.model).parameters.keys():
+            field = {"edge_inputs": "edge_encodings"}.get(name, name)
+            what = name.replace("_", " ")
+            raise InputError(f"data.{field}: got {more[name]} {what}, expected none: {self.model.__name__} reads none")
+        return self.model(config, inputs=inputs, classes=classes, **more)
 
     def _named(self, which: int) -> Any:
         module, _, names = self.place.partition(":")
@@ -72,6 +80,9 @@ SYSTEMS: dict[str, System] = {
     "dss-gnn": System("sargnn.systems.dss_gnn:DSSGNN"),
     "slim": System("sargnn.systems.slim:SLIM"),
     "dgm": System("sargnn.systems.dgm:DGM"),
+    "topological-forest": System(
+        "sargnn.systems.topological_forest:TopologicalForest", data={"encodings": ("auto", "topology")}
+    ),
 }
 
 

@@ -39,6 +39,8 @@ class GraphModel(nn.Module):
     """
 
     packed_only = False
+    dense = False
+    """Whether K models at once need padded batches."""
     head: nn.Module
 
     def encode(self, batch: Batch) -> Encoding:
@@ -46,9 +48,13 @@ class GraphModel(nn.Module):
         raise NotImplementedError
 
     def forward(
-        self, x: Float[Tensor, "N F"], edge_index: Int[Tensor, "2 E"], batch: Int[Tensor, " N"] | None = None
+        self,
+        x: Float[Tensor, "N F"],
+        edge_index: Int[Tensor, "2 E"],
+        batch: Int[Tensor, " N"] | None = None,
+        edge_attr: Float[Tensor, "E F_e"] | None = None,
     ) -> Float[Tensor, "B classes"]:
-        return self.head(self.encode(PackedBatch.from_edges(x, edge_index, batch)).graph)
+        return self.head(self.encode(PackedBatch.from_edges(x, edge_index, batch, edge_attr)).graph)
 
 
 class DenseModel(GraphModel):
@@ -56,6 +62,8 @@ class DenseModel(GraphModel):
 
     A packed batch is taken in padded groups of graphs of similar size: one large graph does not make all others large.
     """
+
+    dense = True
 
     def encode_padded(self, batch: PaddedBatch) -> Encoding:
         """What :meth:`encode` gives, for a padded batch; a graph's share must not depend on the others."""
@@ -124,8 +132,12 @@ def _padded(batch: PackedBatch, graphs: Tensor, sizes: Tensor, place: Tensor, ro
     own = position[batch.graph[batch.target]] >= 0
     source, target = batch.source[own], batch.target[own]
     closed = torch.eye(n).to(batch.x).repeat(len(graphs), 1, 1)
-    closed[position[batch.graph[target]], place[target], place[source]] = 1
-    return PaddedBatch(x, closed, mask)
+    where = (position[batch.graph[target]], place[target], place[source])
+    closed[where] = 1
+    if batch.edges is None:
+        return PaddedBatch(x, closed, mask)
+    edges = batch.edges.new_zeros(*closed.shape, len(batch.edges)).index_put(where, batch.edges[:, own].T)
+    return PaddedBatch(x, closed, mask, edges=edges.movedim(-1, 0))
 
 
 def _similar(sizes: list[int], cells: int) -> list[list[int]]:
@@ -193,6 +205,6 @@ def node_ranks(scores: Float[Tensor, "*nodes"], batch: Batch) -> Int[Tensor, "*n
     assert isinstance(batch, PackedBatch)
     order = scores.argsort(descending=True, stable=True)
     order = order[batch.graph[order].argsort(stable=True)]
-    sizes = torch.bincount(batch.graph, minlength=batch.num_graphs)
+    sizes = order.new_zeros(batch.num_graphs).scatter_add(0, batch.graph, torch.ones_like(order))
     place = torch.arange(len(order), device=order.device) - (sizes.cumsum(0) - sizes)[batch.graph[order]]
-    return torch.empty_like(order).scatter(0, order, place)
+    return torch.zeros_like(order).scatter(0, order, place)

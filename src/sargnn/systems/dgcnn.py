@@ -10,9 +10,10 @@ AAAI 2018, its code, and the port of Errica et al. (2020).
 
 Choices:
 
-- k, ``model.nodes``, is the smallest number such that a share 0.6 (0.9 for social sets) of the graphs have no more
-  nodes, but at least 10: :func:`nodes_to_sort`. The published code counts test graphs too; the rule should be given
-  training graphs.
+- k, ``model.nodes``: the published rule takes the smallest number such that a share of 0.6 (0.9 for social sets) of all
+  graphs, test graphs too, have no more nodes, but at least 10. That is 19 for MUTAG, 36 for ENZYMES, 32 for PROTEINS,
+  19 for TRIANGLES, 10 for Letter-high, 31 for IMDB-BINARY and 22 for IMDB-MULTI. Here k is a setting like any other,
+  the same whichever graphs are held out, so that the folds of a set are models of one shape.
 - The published code divides the bias by the degree as well (its linear map comes after the sum, before the division);
   Errica's does not, and neither does this.
 - The paper breaks ties of the last channel by the channels before it. Both codes, PyTorch Geometric and this model
@@ -25,9 +26,7 @@ Choices:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -37,7 +36,7 @@ from sargnn.nn.memory import perceptron
 from sargnn.nn.model import Encoding
 from sargnn.systems.base import GraphModel, node_ranks, real_nodes, require_at_least, require_share
 
-__all__ = ["DGCNN", "DGCNNConfig", "nodes_to_sort"]
+__all__ = ["DGCNN", "DGCNNConfig"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class DGCNNConfig:
     hidden: int = 32
     """Features of a node after each of them."""
     nodes: int = 30
-    """k, rows that SortPooling keeps."""
+    """k, rows that SortPooling keeps; published: as many as 60 % of the graphs have nodes, but at least 10."""
     classifier: int = 128
     """Features of the classifier's hidden layer."""
     dropout: float = 0.5
@@ -100,12 +99,3 @@ def sort_pool(h: Float[Tensor, "*nodes d"], k: int, batch: Batch) -> Float[Tenso
         return rows.scatter(1, rank.unsqueeze(-1).expand_as(h), real)[:, :k]
     assert isinstance(batch, PackedBatch)
     return rows.index_put((batch.graph, rank), h)[:, :k]
-
-
-def nodes_to_sort(sizes: np.ndarray, share: float = 0.6) -> int:
-    """k: the smallest number such that ``share`` of the graphs have no more nodes, but at least 10.
-
-    >>> nodes_to_sort(np.array([12, 40, 15, 20, 18]))
-    18
-    """
-    return max(10, int(np.sort(sizes)[ceil(share * len(sizes)) - 1]))

@@ -5,23 +5,23 @@ CVPR 2017, in the form of Errica et al. (2020), the one that runs on graph class
 
 .. math::
     h'_i = W_{root} h_i + b + \sum_{j \in N(i)} \Theta(e_{ji}) h_j, \qquad
-    \Theta(e) = \mathrm{reshape}(W_2\, \mathrm{ReLU}(w_1 e + b_1) + b_2)
+    \Theta(e) = \mathrm{reshape}(W_2\, \mathrm{ReLU}(W_1 e + b_1) + b_2)
 
 each followed by ReLU, batch normalisation and dropout. Three such layers, then the graph is halved, twice over; one
 last layer, the mean over the nodes that are left, and a perceptron.
 
 Halving: v is the eigenvector of the Laplacian L for its largest eigenvalue, V⁺ and V⁻ the nodes where it is positive
 and negative; V⁺ stays with the Kron reduction :math:`L' = L_{++} - L_{+-} L_{--}^{-1} L_{-+}`. At first L is the
-normalised Laplacian and the label of every edge is 1; afterwards every entry of L' above 1e-4, on the diagonal too, is
-an edge with that entry as its label.
+normalised Laplacian and the label of an edge is its inputs, or 1 where there are none; afterwards every entry of L'
+above 1e-4, on the diagonal too, is an edge with that entry as its label.
 
-Θ is never formed: Θ(e) h is linear in the 16 numbers ReLU(w₁ e + b₁), so 16 weighted sums over the neighbours and one
+Θ is never formed: Θ(e) h is linear in the 16 numbers ReLU(W₁ e + b₁), so 16 weighted sums over the neighbours and one
 linear map do the same.
 
 Choices:
 
-- Labels are numbers, as in Errica's version: a batch has no edge labels, so those of MUTAG are not used (the original
-  gains from them: about 89 against 76 %).
+- Without edge inputs labels are numbers, as in Errica's version. ``data.edge_encodings=auto`` gives the layers before
+  the first halving the edge labels that the original uses; a self-connection needs none, having its root weight.
 - Errica finds v by 30 steps of power iteration from a random start, so its sign, and which half stays, is left to
   chance. Here it is computed exactly, each connected part by itself, and the larger half stays; of equal halves the one
   whose node inputs have the larger sum. Nodes where v is 0 go with the half that stays; a node without edges stays.
@@ -48,6 +48,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sargnn.data.batch import Batch, PackedBatch
+from sargnn.nn.edges import edge_inputs_of
 from sargnn.nn.memory import perceptron
 from sargnn.nn.model import Encoding
 from sargnn.nn.norm import BatchNorm
@@ -94,17 +95,23 @@ class ECC(GraphModel):
 
     packed_only = True
 
-    def __init__(self, config: ECCConfig, inputs: int, classes: int) -> None:
+    def __init__(self, config: ECCConfig, inputs: int, classes: int, edge_inputs: int = 0) -> None:
         super().__init__()
         self.config = config
+        self.edge_inputs = edge_inputs
         layers = config.layers * config.halvings + 1
         widths = [inputs] + [config.hidden] * (layers - 1)
-        self.layers = nn.ModuleList(EdgeConditionedLayer(width, config.hidden) for width in widths)
+        labels = [edge_inputs or 1 if number < config.layers else 1 for number in range(layers)]
+        self.layers = nn.ModuleList(
+            EdgeConditionedLayer(width, config.hidden, label) for width, label in zip(widths, labels, strict=True)
+        )
         self.norms = nn.ModuleList(BatchNorm(config.hidden) for _ in widths)
         self.head = perceptron(config.hidden, config.hidden, classes, config.classifier_dropout)
 
     def encode(self, batch: Batch) -> Encoding:
         assert isinstance(batch, PackedBatch)
+        if self.edge_inputs:
+            edge_inputs_of(batch, self.edge_inputs)
         levels = coarsened(batch, self.config.halvings)
         h = batch.x
         for number, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
@@ -123,7 +130,7 @@ class Level(NamedTuple):
     batch: PackedBatch
     """Its edges are the labelled ones."""
     label: Tensor
-    """``[E]``."""
+    """``[E, labels]``."""
     kept: Tensor
     """Rows of the level above that these nodes are."""
     origin: Tensor
@@ -133,14 +140,14 @@ class Level(NamedTuple):
 class EdgeConditionedLayer(nn.Module):
     """``W_root h_i + b + Σ_j Θ(e_ji) h_j``."""
 
-    def __init__(self, width: int, out: int) -> None:
+    def __init__(self, width: int, out: int, labels: int = 1) -> None:
         super().__init__()
         self.root = nn.Linear(width, out)
-        self.filter = nn.Linear(1, FILTERS)
+        self.filter = nn.Linear(labels, FILTERS)
         self.theta = nn.Linear((FILTERS + 1) * width, out, bias=False)
 
     def forward(self, h: Float[Tensor, "N d_in"], level: Level) -> Float[Tensor, "N d_out"]:
-        filters = self.filter(level.label.unsqueeze(-1)).relu().T
+        filters = self.filter(level.label).relu().T
         filters = torch.cat([filters, torch.ones_like(filters[:1])])  # the last one carries b_2
         sent, heard = h[level.batch.source], torch.zeros_like(h)
         # One filter after the other: all at once would hold 17 x E x d numbers.
@@ -153,7 +160,8 @@ def coarsened(batch: PackedBatch, halvings: int) -> list[Level]:
     between = batch.source != batch.target
     edges = PackedBatch(batch.x, batch.source[between], batch.target[between], batch.graph, batch.num_graphs)
     nodes = torch.arange(len(batch.x), device=batch.x.device)
-    levels = [Level(edges, torch.ones_like(edges.source, dtype=batch.x.dtype), nodes, nodes)]
+    label = batch.x.new_ones(len(edges.source), 1) if batch.edges is None else batch.edges[:, between].T
+    levels = [Level(edges, label, nodes, nodes)]
     graphs = list(_structures(edges))
     for _ in range(halvings):
         halves = [halved(graph.laplacian, graph.totals) for graph in graphs]
@@ -203,7 +211,7 @@ def _level(batch: PackedBatch, kept: np.ndarray, graphs: list[Structure]) -> Lev
     origin = np.concatenate([graph.origin for graph in graphs])
     rows = [torch.from_numpy(index).to(batch.x.device) for index in (source, target, kept, origin)]
     small = PackedBatch(batch.x[rows[3]], rows[0], rows[1], batch.graph[rows[3]], batch.num_graphs)
-    return Level(small, torch.from_numpy(label).to(batch.x), rows[2], rows[3])
+    return Level(small, torch.from_numpy(label).to(batch.x).unsqueeze(1), rows[2], rows[3])
 
 
 def normalised_laplacian(nodes: int, edges: np.ndarray) -> np.ndarray:

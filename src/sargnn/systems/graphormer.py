@@ -5,11 +5,13 @@ Reference: C. Ying et al., "Do Transformers Really Perform Bad for Graph Represe
 
 .. math::
     h_i^0 &= W x_i + z^-_{\deg^- i} + z^+_{\deg^+ i}, \qquad h_0 = \text{a learnt vector, the graph's token} \\
-    A_{ij} &= \mathrm{softmax}_j(q_i \cdot k_j / \sqrt{d_h} + b_{\phi(i,j)}) \\
+    A_{ij} &= \mathrm{softmax}_j(q_i \cdot k_j / \sqrt{d_h} + b_{\phi(i,j)} + c_{ij}) \\
     H' &= H + \mathrm{MHA}(\mathrm{LN}(H)), \qquad H'' = H' + \mathrm{FFN}(\mathrm{LN}(H'))
 
 where φ(i, j) is the length of a shortest path and b a learnt number for each length and head, the same in all layers;
-between the token and a node it is one number of its own. GELU, feed-forward width d, a last LN, and a linear map on
+between the token and a node it is one number of its own. With edge inputs,
+:math:`c_{ij} = \frac{1}{\phi(i,j)} \sum_l W_l e_l` over the edges :math:`e_1, e_2, ...` of the path from j to i, with a
+learnt map to the heads for each place on a path; else c = 0. GELU, feed-forward width d, a last LN, and a linear map on
 the token.
 
 Choices:
@@ -18,8 +20,8 @@ Choices:
   and serves attributes too.
 - Nodes further apart than ``model.max_distance`` - 1, or in different parts of the graph, do not attend to each other,
   as in the published code: they talk through the token.
-- The bias of edge types along the paths is left out: batches have no edge labels. (It also depends on which of several
-  shortest paths is taken.)
+- Of several shortest paths the published code takes one, which depends on the order of the nodes; here c is the mean
+  over all of them. Its embedding of edge types, followed by a matrix of each place, is one matrix W_l.
 - Sizes: the published ones (12 layers, d = 80, up to 768) are for millions of molecules; nothing is published for these
   sets. Degrees beyond the table share its last row.
 - Warm-up of the learning rate is not offered; the schedule is that of all systems.
@@ -38,10 +40,11 @@ from torch.nn import functional as F
 
 from sargnn.data.batch import PaddedBatch
 from sargnn.errors import InputError
+from sargnn.nn.edges import edge_inputs_of
 from sargnn.nn.model import Encoding
 from sargnn.systems.base import DenseModel, require_at_least, require_share
 
-__all__ = ["Graphormer", "GraphormerConfig", "shortest_paths"]
+__all__ = ["Graphormer", "GraphormerConfig", "path_means", "shortest_paths"]
 
 NEVER = -1e30
 """Added to a score whose weight shall be 0. Not infinity: a row of nothing but -inf would have no softmax."""
@@ -79,7 +82,7 @@ class Graphormer(DenseModel):
     torch.Size([2, 2])
     """
 
-    def __init__(self, config: GraphormerConfig, inputs: int, classes: int) -> None:
+    def __init__(self, config: GraphormerConfig, inputs: int, classes: int, edge_inputs: int = 0) -> None:
         super().__init__()
         self.config = config
         d = config.hidden
@@ -92,6 +95,8 @@ class Graphormer(DenseModel):
         self.blocks = nn.ModuleList(Block(d, config.heads, config.dropout) for _ in range(config.layers))
         self.norm = nn.LayerNorm(d)
         self.head = nn.Linear(d, classes)
+        shape = (config.max_distance - 1, config.heads, edge_inputs)
+        self.path_bias = nn.Parameter(torch.randn(shape) * 0.02) if edge_inputs else None
 
     def encode_padded(self, batch: PaddedBatch) -> Encoding:
         last = self.config.max_degree
@@ -114,6 +119,9 @@ class Graphormer(DenseModel):
         distance = shortest_paths(batch.closed, self.config.max_distance)
         near = (distance < self.config.max_distance) & batch.mask.unsqueeze(-2)
         known = self.distance_bias[distance.clamp(max=self.config.max_distance - 1)].movedim(-1, 1)
+        if self.path_bias is not None:
+            edges = edge_inputs_of(batch, self.path_bias.shape[-1])
+            known = known + path_means(self.path_bias, edges, distance, batch.between).movedim(0, 1)
         known = torch.where(near.unsqueeze(1), known, NEVER)
         shape = (*known.shape[:2], 1, known.shape[-1] + 1)
         token = self.token_bias.view(-1, 1, 1)
@@ -164,3 +172,25 @@ def shortest_paths(closed: Float[Tensor, "B n n"], longest: int) -> Int[Tensor, 
         distance = distance + (1 - reached)
         reached = (closed @ reached > 0).to(closed.dtype)
     return torch.where(reached > 0, distance, longest).long()
+
+
+def path_means(
+    weights: Float[Tensor, "longest heads F"],
+    edges: Float[Tensor, "F B n n"],
+    distance: Int[Tensor, "B n n"],
+    between: Float[Tensor, "B n n"],
+) -> Float[Tensor, "heads B n n"]:
+    """The mean of W_l e_l over the edges of a path from j (last axis) to i, and over all shortest paths; 0 where there
+    is none.
+
+    Paths grow by one edge at a time: with their number N and the sum S of their values, N' = A N and S' = A S + (W_l e)
+    N wherever the distance has grown by one too.
+    """
+    paths = torch.eye(between.shape[-1], dtype=between.dtype, device=between.device).expand_as(between)
+    sums = means = between.new_zeros(weights.shape[1], *between.shape)
+    for length, weight in enumerate(weights[: between.shape[-1] - 1], start=1):
+        reached = (distance == length).to(between.dtype)
+        sums = reached * (between @ sums + torch.tensordot(weight, edges, dims=1) @ paths)
+        paths = reached * (between @ paths)
+        means = means + sums / (length * paths.clamp(min=1))
+    return means

@@ -31,7 +31,7 @@ Choices:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -112,11 +112,25 @@ class Transformer(nn.ModuleList):
         )
 
     def forward(self, h: Float[Tensor, "S length d"], absent: Bool[Tensor, "S length"]) -> Float[Tensor, "S length d"]:
-        # As a number: PyTorch's fast path for masks drops the absent places, and with them the shape.
-        mask = torch.zeros_like(absent, dtype=h.dtype).masked_fill(absent, float("-inf"))
+        mask = self._mask(h, absent)
         for block in self:
             h = block(h, src_key_padding_mask=mask)
         return h
+
+    def at_first_place(self, h: Float[Tensor, "S length d"], absent: Bool[Tensor, "S length"]) -> Float[Tensor, "S d"]:
+        """What :meth:`forward` gives at the first place; the last block does not compute the others."""
+        mask = self._mask(h, absent)
+        last: Any = self[-1]
+        for block in list(self)[:-1]:
+            h = block(h, src_key_padding_mask=mask)
+        attended, _ = last.self_attn(h[:, :1], h, h, key_padding_mask=mask, need_weights=False)
+        first = last.norm1(h[:, 0] + last.dropout1(attended[:, 0]))
+        widened = last.dropout(last.activation(last.linear1(first)))
+        return last.norm2(first + last.dropout2(last.linear2(widened)))
+
+    def _mask(self, h: Tensor, absent: Tensor) -> Tensor:
+        # As a number: PyTorch's fast path for masks drops the absent places, and with them the shape.
+        return torch.zeros_like(absent, dtype=h.dtype).masked_fill(absent, float("-inf"))
 
 
 class Neighbours(nn.Module):
@@ -130,7 +144,7 @@ class Neighbours(nn.Module):
         self, h: Float[Tensor, "N d"], sequences: tuple[Tensor, Tensor], batch: PackedBatch
     ) -> Float[Tensor, "N d"]:
         nodes, absent = sequences
-        return self.transformer(h[nodes], absent)[:, 0]
+        return self.transformer.at_first_place(h[nodes], absent)
 
 
 class AllNodes(nn.Module):

@@ -21,10 +21,11 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn import functional as F
 
-from sargnn.data.batch import PaddedBatch
+from sargnn.data.batch import Batch
 from sargnn.data.encodings import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold
+from sargnn.training.blocks import Block, Fields, Room, make_block
 from sargnn.training.loop import TrainingConfig, check_supervision, class_weights, epoch_order, saliency_divergence
 from sargnn.training.progress import Progress
 from sargnn.training.settings import Settings
@@ -36,8 +37,8 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 """Of Adam: PyTorch's defaults."""
 OWN = ("seed", "learning_rate", "weight_decay")
 """Fields of the training config in which members may differ."""
-ASSESSED = 256
-"""Graphs of each member evaluated at once."""
+ASSESSED = 8192
+"""Graphs of all members together that are evaluated at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +75,10 @@ class Ensemble:
         self.config = _common_config(members)
         self.device = torch.device(device)
         self.models = _untrained(graphs, settings, members)
-        self.block = _Block(graphs, self.models, members, self.device)
+        used = np.unique(np.concatenate([part for m in members for part in (m.fold.train, m.fold.validation)]))
+        self.block = make_block(graphs, self.models, used, self.device)
+        assert graphs.y is not None
+        self.classes = graphs.y
         self.weights = _Weights([trained.model.to(self.device) for trained in self.models])
         self.progress = [Progress() for _ in members]
         self.diverged: list[str | None] = [None] * len(members)
@@ -127,11 +131,11 @@ class Ensemble:
         order = np.full((len(self.members), self.steps * size), -1)
         for k, member in enumerate(self.members):
             train = member.fold.train
-            y = self.block.classes[train] if self.config.sampling == "balanced" else None
+            y = self.classes[train] if self.config.sampling == "balanced" else None
             order[k, : len(train)] = epoch_order(train, member.training.seed, self.epoch, y)
-        batches = self.block.rows(order.reshape(len(self.members), self.steps, size).swapaxes(0, 1))
-        self.step.start_epoch(self.rates, self.epoch)
-        for rows in batches:
+        batches = order.reshape(len(self.members), self.steps, size).swapaxes(0, 1)
+        self.step.start_epoch(self.rates, self.epoch, self.block.room(batches))
+        for rows in self.block.rows(batches):
             self.step(rows)
 
     def _record(self, losses: np.ndarray, scores: np.ndarray, seconds: float) -> list[dict[str, Any]]:
@@ -163,44 +167,6 @@ def fit_together(ensembles: Sequence[Ensemble], progress: Callable[[int], None] 
         progress(max(ensemble.epoch for ensemble in running))
 
 
-class _Block:
-    """The graphs of all members, padded once, on the device; and each member's own node inputs."""
-
-    def __init__(
-        self, graphs: GraphSet, models: list[TrainedModel], members: Sequence[Member], device: torch.device
-    ) -> None:
-        used = np.unique(np.concatenate([part for m in members for part in (m.fold.train, m.fold.validation)]))
-        self.position = np.full(len(graphs) + 1, -1)  # the last entry serves -1, "no graph"
-        self.position[used] = np.arange(len(used))
-        inputs: dict[int, Tensor] = {}
-        for trained in models:
-            if id(trained.encoder) not in inputs:
-                self.data = trained.tensors(graphs, device)
-                padded = self.data.padded(used)
-                inputs[id(trained.encoder)] = padded.x
-        self.x = torch.stack(list(inputs.values()))  # [encoders, G, n, F]
-        numbers = {key: number for number, key in enumerate(inputs)}
-        self.encoder = torch.tensor([numbers[id(trained.encoder)] for trained in models], device=device).unsqueeze(1)
-        self.closed, self.mask, self.truth = padded.closed, padded.mask, padded.truth
-        assert padded.y is not None
-        self.y = padded.y
-        assert graphs.y is not None
-        self.classes = graphs.y  # of every graph of the set
-        self.device = device
-
-    def rows(self, graphs: np.ndarray) -> Tensor:
-        """Where graphs lie in the block; -1 stays -1."""
-        return torch.from_numpy(self.position[graphs]).to(self.device)
-
-    def batch(self, rows: Tensor) -> tuple[Tensor, ...]:
-        """The tensors of a padded batch for every member, ``[K, B, ...]``, and which entries are graphs at all."""
-        real = rows >= 0
-        rows = rows.clamp(min=0)
-        mask = self.mask[rows] & real.unsqueeze(-1)
-        truth = torch.zeros_like(mask, dtype=self.x.dtype) if self.truth is None else self.truth[rows] * mask
-        return self.x[self.encoder, rows], self.closed[rows], mask, self.y[rows], truth, real
-
-
 class _Weights:
     """All members' parameters as one matrix ``[K, P]`` and views into it, and their buffers stacked."""
 
@@ -219,14 +185,15 @@ class _Weights:
         self.changing = [*self.state.values()]
         self.best = [value.detach().clone() for value in self.changing]
 
-    def forward(self, tensors: tuple[Tensor, ...], train: bool) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Logits ``[K, B, C]`` and saliency of each layer ``[K, B, n]``."""
+    def forward(self, block: Block, fields: Fields, graphs: int, train: bool) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Logits ``[K, B, C]`` of the first ``graphs`` graphs, and saliency of each layer, ``[K, *nodes]``."""
         self.template.train(train)
 
-        def one(state: dict[str, Tensor], x: Tensor, closed: Tensor, mask: Tensor) -> Any:
-            return functional_call(self.template, state, (PaddedBatch(x, closed, mask),))
+        def one(state: dict[str, Tensor], fields: Fields) -> Any:
+            return functional_call(self.template, state, (block.batch(fields, graphs),))
 
-        return vmap(one, randomness="different")(self.state, *tensors[:3])
+        logits, saliency = vmap(one, randomness="different")(self.state, fields)
+        return logits[:, :graphs], saliency
 
     def keep_best(self, better: np.ndarray) -> None:
         """Remember the present weights of the members that are better than ever."""
@@ -247,7 +214,7 @@ class _Logits(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, batch: PaddedBatch) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def forward(self, batch: Batch) -> tuple[Tensor, tuple[Tensor, ...]]:
         encoding = self.model.encode(batch)  # type: ignore[operator]
         return self.model.head(encoding.graph), encoding.saliency  # type: ignore[operator]
 
@@ -255,7 +222,7 @@ class _Logits(nn.Module):
 class _TrainStep:
     """Forward, backward and Adam for all members; on a GPU, captured once and replayed."""
 
-    def __init__(self, weights: _Weights, block: _Block, config: TrainingConfig, members: Sequence[Member]) -> None:
+    def __init__(self, weights: _Weights, block: Block, config: TrainingConfig, members: Sequence[Member]) -> None:
         self.weights, self.block, self.config = weights, block, config
         device = block.device
         self.first, self.second = torch.zeros_like(weights.flat), torch.zeros_like(weights.flat)
@@ -268,8 +235,14 @@ class _TrainStep:
         self.turns = _turns(weights, config)
         self.uneven = len({-(-len(m.fold.train) // config.batch_size) for m in members}) > 1
         self.replays: dict[int, Callable[[], None]] = {}
+        self.room = Room()
+        self.losses_of = torch.compile(self._losses) if config.compile else self._losses
+        self.adam = torch.compile(self._adam) if config.compile else self._adam
 
-    def start_epoch(self, rates: list[float], epoch: int) -> None:
+    def start_epoch(self, rates: list[float], epoch: int, room: Room) -> None:
+        if not self.room.holds(room):
+            self.room = self.room.grown(room)
+            self.replays.clear()
         self.turn = (epoch - 1) // self.config.alternate_epochs % len(self.turns)
         self.rate.copy_(torch.tensor(rates).unsqueeze(1))
         self.total.zero_()
@@ -297,37 +270,42 @@ class _TrainStep:
 
     def _compute(self, turn: int) -> None:
         assert self.rows is not None
-        tensors = self.block.batch(self.rows)
-        y, _, real = tensors[3:]
+        fields = self.block.fields(self.rows, self.room)
+        y, real = self.block.targets(self.rows)
         active = real.any(1)
-        logits, saliency = self._forward(tensors, active)
-        share = real * self.class_weights.gather(1, y)
-        losses = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view_as(share)
-        loss = (losses * share).sum(1) / share.sum(1).clamp(min=torch.finfo(share.dtype).tiny)
-        if self.config.saliency_weight:
-            loss = loss + self.config.saliency_weight * self._divergence(tensors, saliency)
+        loss = self.losses_of(fields, y, real)
         names, columns = self.turns[turn]
         views = [self.weights.views[name] for name in names]
         gradients = torch.autograd.grad(loss.sum(), views)
         self.total += torch.where(active, loss.detach(), 0) * real.sum(1)
         self.seen += real.sum(1)
-        self._adam(torch.cat([g.reshape(len(g), -1) for g in gradients], dim=1), columns, active.unsqueeze(1))
+        self.adam(torch.cat([g.reshape(len(g), -1) for g in gradients], dim=1), columns, active.unsqueeze(1))
 
-    def _forward(self, tensors: tuple[Tensor, ...], active: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def _losses(self, fields: Fields, y: Tensor, real: Tensor) -> Tensor:
+        """``[K]``: the loss of every member."""
+        logits, saliency = self._forward(fields, real.any(1))
+        share = real * self.class_weights.gather(1, y)
+        losses = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view_as(share)
+        loss = (losses * share).sum(1) / share.sum(1).clamp(min=torch.finfo(share.dtype).tiny)
+        if self.config.saliency_weight:
+            loss = loss + self.config.saliency_weight * self._divergence(fields, saliency)
+        return loss
+
+    def _forward(self, fields: Fields, active: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Forward in training mode; the running statistics of members without a graph in this step stand still."""
         before = [buffer.clone() for buffer in self.weights.buffers] if self.uneven else []
-        outputs = self.weights.forward(tensors, train=True)
+        assert self.rows is not None
+        outputs = self.weights.forward(self.block, fields, self.rows.shape[1], train=True)
         for buffer, old in zip(self.weights.buffers, before, strict=False):
             buffer.copy_(torch.where(active.view(-1, *[1] * (buffer.ndim - 1)), buffer, old))
         return outputs
 
-    def _divergence(self, tensors: tuple[Tensor, ...], saliency: tuple[Tensor, ...]) -> Tensor:
-        x, closed, mask, _, truth, _ = tensors
+    def _divergence(self, fields: Fields, saliency: tuple[Tensor, ...]) -> Tensor:
+        def one(fields: Fields, saliency: tuple[Tensor, ...]) -> Tensor:
+            batch = self.block.batch(fields, self.config.batch_size)
+            return saliency_divergence(batch, saliency, self.config.saliency_layers)
 
-        def one(x: Tensor, closed: Tensor, mask: Tensor, truth: Tensor, *saliency: Tensor) -> Tensor:
-            return saliency_divergence(PaddedBatch(x, closed, mask, None, truth), saliency, self.config.saliency_layers)
-
-        return vmap(one)(x, closed, mask, truth, *saliency)
+        return vmap(one)(fields, saliency)
 
     @torch.no_grad()
     def _adam(self, gradient: Tensor, columns: slice | Tensor, active: Tensor) -> None:
@@ -347,16 +325,17 @@ class _TrainStep:
 class _Assessment:
     """Validation loss and accuracy of all members, in eval mode."""
 
-    def __init__(self, weights: _Weights, block: _Block, members: Sequence[Member]) -> None:
+    def __init__(self, weights: _Weights, block: Block, members: Sequence[Member]) -> None:
         self.weights, self.block = weights, block
         # A fold too small for a validation part is watched on its training graphs.
         watched = [m.fold.validation if len(m.fold.validation) else m.fold.train for m in members]
-        chunks = -(-max(map(len, watched)) // ASSESSED)
+        chunks = -(-max(map(len, watched)) * len(members) // ASSESSED)
         width = -(-max(map(len, watched)) // chunks)
         index = np.full((len(members), chunks * width), -1)
         for k, graphs in enumerate(watched):
             index[k, : len(graphs)] = graphs
-        self.chunks = block.rows(index.reshape(len(members), chunks, width).swapaxes(0, 1))
+        parts = index.reshape(len(members), chunks, width).swapaxes(0, 1)
+        self.chunks, self.room = block.rows(parts), block.room(parts)
         self.sums = torch.zeros(len(members), 2, device=block.device, dtype=torch.float64)
         self.counts = torch.tensor([[len(graphs)] for graphs in watched], device=block.device)
         self.rows = self.chunks[0].clone()
@@ -379,9 +358,9 @@ class _Assessment:
 
     @torch.no_grad()
     def _compute(self) -> None:
-        tensors = self.block.batch(self.rows)
-        y, _, real = tensors[3:]
-        logits, _ = self.weights.forward(tensors, train=False)
+        fields = self.block.fields(self.rows, self.room)
+        y, real = self.block.targets(self.rows)
+        logits, _ = self.weights.forward(self.block, fields, self.rows.shape[1], train=False)
         losses = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view_as(y)
         self.sums[:, 0] += torch.where(real, losses, 0).sum(1)
         self.sums[:, 1] += ((logits.argmax(-1) == y) & real).sum(1)
@@ -455,7 +434,7 @@ def _turns(weights: _Weights, config: TrainingConfig) -> list[tuple[list[str], A
     return turns
 
 
-def _class_weights(block: _Block, members: Sequence[Member]) -> Tensor:
+def _class_weights(block: Block, members: Sequence[Member]) -> Tensor:
     """``[K, C]``: how much a graph of each class counts."""
     weights = [class_weights(block.data, m.fold, m.training) for m in members]
     return torch.stack([torch.ones(block.data.classes, device=block.device) if w is None else w for w in weights])

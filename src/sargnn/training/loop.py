@@ -32,7 +32,13 @@ __all__ = ["TrainingConfig", "TrainingState", "fit", "predict_logits"]
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How a model is fitted."""
+    """How a model is fitted.
+
+    >>> TrainingConfig(epochs=0)
+    Traceback (most recent call last):
+    ...
+    sargnn.errors.InputError: training.epochs: got 0, expected at least 1
+    """
 
     epochs: int = 200
     """Passes over the training graphs at most."""
@@ -115,7 +121,7 @@ def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfi
     weights = class_weights(data, fold, config)
     blocks = _blocks(state.model, config)
     try:
-        while not state.finished(config):
+        while not (state.finished(config) or (state.history and fits_at_once(state.model))):
             epoch = len(state.history) + 1
             _freeze_all_but((epoch - 1) // config.alternate_epochs % len(blocks), blocks)
             row = _epoch(state, data, fold, config, weights, epoch)
@@ -145,6 +151,11 @@ def predict_logits(
             logits.append(model.head(encoding.graph))  # type: ignore[operator]
             saliency.append(tuple(batch.per_node(s) for s in encoding.saliency))
     return torch.cat(logits), [torch.cat(layer) for layer in zip(*saliency, strict=True)]
+
+
+def fits_at_once(model: nn.Module) -> bool:
+    """Whether the model has its own way to learn all there is to learn in one pass, which takes no gradient."""
+    return hasattr(model, "fit_at_once")
 
 
 def snapshot(model: nn.Module) -> dict[str, Tensor]:
@@ -213,6 +224,8 @@ def _train_epoch(
     order = epoch_order(
         train, config.seed, epoch, data.y.cpu().numpy()[train] if config.sampling == "balanced" else None
     )
+    if fits_at_once(model):
+        return model.fit_at_once(data, order, config.seed, config.class_weights == "balanced")  # type: ignore[operator]
     make_batch = data.unordered_batch if getattr(model, "takes_pairs", False) else data.batch
     compute_loss = compiled_loss() if config.compile else loss_of
     total = 0.0

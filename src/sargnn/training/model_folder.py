@@ -49,9 +49,13 @@ CONFIG, WEIGHTS, TRAINING, CHECKPOINT = "config.json", "weights.safetensors", "t
 def load_model(folder: Path | str, device: torch.device | str = "cpu") -> TrainedModel:
     """The model of a folder, ready to predict.
 
-    >>> model = load_model("runs/mutag")  # doctest: +SKIP
-    >>> model.predict(sargnn.load("MUTAG")).predicted[:3]  # doctest: +SKIP
-    array([1, 0, 0])
+    >>> from tempfile import TemporaryDirectory
+    >>> from sargnn import Settings, motifs, train
+    >>> with TemporaryDirectory() as folder:
+    ...     run = train(motifs(20), Settings.of("gcn", {"training.epochs": 1, "model.hidden": 8}), folder)
+    ...     model = load_model(folder)
+    >>> model.predict(motifs(3)).probabilities.shape
+    (3, 2)
     """
     folder = Path(folder)
     trained = load_untrained(folder)
@@ -105,6 +109,7 @@ def _config(trained: TrainedModel) -> dict[str, Any]:
         "settings": trained.settings.to_json(),
         "classes": list(trained.classes),
         "features": list(trained.encoder.feature_names),
+        "edge_features": list(trained.encoder.edge_feature_names),
         "encoder": trained.encoder.to_json(),
     }
 
@@ -172,6 +177,11 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
 
 
 def _set_weights(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
+    if hasattr(model, "make_room"):  # its size is that of what it learnt
+        try:
+            model.make_room(tensors)  # type: ignore[operator]
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
     named = dict([*model.named_parameters(), *model.named_buffers()])
     for name in sorted(named.keys() ^ tensors.keys()):
         got, expected = ("no", "a") if name in named else ("a", "no")

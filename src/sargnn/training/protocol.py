@@ -30,6 +30,7 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.protocol_splits import protocol_folds
 from sargnn.data.sources import load
 from sargnn.data.splits import Fold, read_splits
+from sargnn.data.tensor_set import PADDED_NODES
 from sargnn.errors import Diverged, InputError
 from sargnn.systems import find_system
 from sargnn.training import metrics
@@ -185,7 +186,7 @@ def _ensembles(
         key = (job["fold"], inputs)
         if key not in widths:
             widths[key] = Encoder.fit(settings.data, graphs.subset(fold.train)).width
-        if not _vectorises(settings, device):
+        if not _vectorises(settings, graphs, device):
             alone.append(job)
             continue
         shared = {k: v for k, v in job["settings"].get("training", {}).items() if k not in OWN}
@@ -198,15 +199,12 @@ def _ensembles(
     return made, alone
 
 
-def _vectorises(settings: Settings, device: torch.device) -> bool:
-    """Whether K at once is possible (the model runs on padded batches, and draws no numbers that would depend on who
-    trains beside it) and wanted: on a CPU, where it pays less, rows must be the same bits whatever was killed, and the
-    rounding of K at once depends on K."""
-    draws = getattr(settings.model, "saliency", None) == "redrawn" or getattr(settings.model, "dropout", 0) > 0
-    packed = settings.training.layout == "packed" or getattr(find_system(settings.name).model, "packed_only", False)
-    if draws or packed:
-        return False
-    return device.type == "cuda"
+def _vectorises(settings: Settings, graphs: GraphSet, device: torch.device) -> bool:
+    """Whether K at once is possible and wanted: on a CPU, where it pays less, rows must be the same bits whatever was
+    killed, and the rounding of K at once depends on K."""
+    model: Any = find_system(settings.name).model
+    too_large = getattr(model, "dense", False) and graphs.sizes.max() > PADDED_NODES
+    return device.type == "cuda" and not getattr(model, "packed_only", False) and not too_large
 
 
 def _fit_alone(graphs: GraphSet, fold: Fold, job: Job, device: torch.device) -> Fitted:

@@ -7,13 +7,14 @@ import platform
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from sargnn import __version__
 from sargnn.data.encodings import Encoder
 from sargnn.data.graphs import PARTS, GraphSet
 from sargnn.data.sources import require_two_classes
@@ -35,9 +36,10 @@ def train(
 
     ``options`` are those of :meth:`TrainingRun.start`.
 
-    >>> run = train(sargnn.load("MUTAG"), "sar-sage")  # doctest: +SKIP
-    >>> run.scores["test"]["accuracy"]  # doctest: +SKIP
-    0.8421052631578947
+    >>> from sargnn.data.synthetic import motifs
+    >>> run = train(motifs(20), Settings.of("sar-gcn", {"training.epochs": 2, "model.hidden": 8}))
+    >>> run.scores["test"]["graphs"], len(run.state.history)
+    (2, 2)
     """
     chosen = Settings.of(settings) if isinstance(settings, str) else settings
     run = TrainingRun.start(graphs, chosen, folder, **options)
@@ -48,7 +50,15 @@ def train(
 
 @dataclass(eq=False)
 class TrainingRun:
-    """One model on its way from untrained to scored."""
+    """One model on its way from untrained to scored: iterate for one dictionary an epoch.
+
+    >>> from sargnn.data.synthetic import motifs
+    >>> run = TrainingRun.start(motifs(20), Settings.of("sar-gcn", {"training.epochs": 2, "model.hidden": 8}))
+    >>> [row["epoch"] for row in run]
+    [1, 2]
+    >>> sorted(run.finish().scores)
+    ['test', 'train', 'validation']
+    """
 
     graphs: GraphSet
     fold: Fold
@@ -205,13 +215,8 @@ def score(trained: TrainedModel, graphs: GraphSet, prediction: Prediction, index
 
 def versions() -> dict[str, str]:
     """The versions that made a result."""
-    found = {"python": platform.python_version()}
-    for package in ("sargnn", "torch", "torch_geometric", "numpy"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+    others = {package: version(package) for package in ("torch", "torch_geometric", "numpy")}
+    return {"python": platform.python_version(), "sargnn": __version__, **others}
 
 
 def hardware(device: torch.device) -> str:

@@ -10,6 +10,7 @@ import types
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -61,7 +62,7 @@ class Settings:
 
         It names a job, so that a field added to a config later does not rename what was computed before.
         """
-        own, usual = self.to_json(), Settings.of(self.name).to_json()
+        own, usual = self.to_json(), _usual(self.name)
         changed: dict[str, Any] = {"name": self.name}
         for section in ("model", "data", "training"):
             different = {key: value for key, value in own[section].items() if value != usual[section][key]}
@@ -127,7 +128,18 @@ def _find_field(key: str, kinds: dict[str, type[Any]]) -> tuple[str, str, Any]:
         hint = f"did you mean {nearest!r}?" if nearest else f"expected one of {', '.join(known)}"
         raise InputError(f"unknown setting {key!r}; {hint}")
     section, field = known[key]
-    return section, field, get_type_hints(kinds[section])[field]
+    return section, field, _hints(kinds[section])[field]  # type: ignore[arg-type]  # a class is hashable
+
+
+@cache
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+@cache
+def _usual(name: str) -> dict[str, Any]:
+    """The defaults of a system, in the form of :meth:`Settings.to_json`; not to be changed."""
+    return Settings.of(name).to_json()
 
 
 def _nearest(key: str, known: list[str]) -> str | None:

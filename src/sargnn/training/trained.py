@@ -23,7 +23,12 @@ __all__ = ["Prediction", "TrainedModel"]
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What a model says of every graph of a set."""
+    """What a model says of every graph of a set.
+
+    >>> said = Prediction(("a", "b"), np.array([[0.9, 0.1]]), np.array([[0.25, 0.75]]), np.array([0, 0]))
+    >>> said.predicted.tolist(), said.mean_saliency.tolist()
+    ([0], [0.25, 0.75])
+    """
 
     classes: tuple[str, ...]
     probabilities: np.ndarray
@@ -46,7 +51,13 @@ class Prediction:
 
 @dataclass(eq=False)
 class TrainedModel:
-    """A model and what it was trained with. Built by ``sargnn.train``, read back by ``sargnn.load_model``."""
+    """A model and what it was trained with. Built by ``sargnn.train``, read back by ``sargnn.load_model``.
+
+    >>> from sargnn import Settings, motifs, train
+    >>> trained = train(motifs(20), Settings.of("sar-gcn", {"training.epochs": 1, "model.hidden": 8})).trained
+    >>> trained.predict(motifs(3)).probabilities.shape
+    (3, 2)
+    """
 
     settings: Settings
     encoder: Encoder
@@ -58,7 +69,8 @@ class TrainedModel:
         """The model of ``settings`` with weights drawn from its seed."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.training.seed)
-            model = find_system(settings.name).build(settings.model, encoder.width, len(classes))
+            widths = {"edge_inputs": encoder.edge_width, "graph_inputs": encoder.graph_width}
+            model = find_system(settings.name).build(settings.model, encoder.width, len(classes), **widths)
         return cls(settings, encoder, classes, model)
 
     def tensors(self, graphs: GraphSet, device: torch.device | str = "cpu") -> TensorSet:

@@ -1,0 +1,86 @@
+"""Write the accuracies in docs/systems.md from the rows that are kept: ``python docs/make_systems.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sargnn.experiments import paper
+from sargnn.experiments.reproduction import facts_in
+from sargnn.experiments.store import Store, read_rows
+from sargnn.experiments.study import STUDIES, finished_results
+from sargnn.systems import SYSTEMS
+
+PAGE = Path(__file__).with_name("systems.md")
+ROWS = Path(__file__).parents[1] / "results"
+BEGIN, END = "<!-- accuracies: python docs/make_systems.py -->\n", "<!-- end of accuracies -->\n"
+
+Number = tuple[float, float]
+"""Mean and standard deviation, in per cent."""
+Numbers = dict[tuple[str, str], Number]
+"""By system and data set."""
+
+ELSEWHERE: Numbers = {
+    ("deepsets", "ENZYMES"): (65.2, 6.4), ("deepsets", "PROTEINS"): (75.8, 3.7),
+    ("deepsets", "IMDB-BINARY"): (70.8, 5.0), ("deepsets", "IMDB-MULTI"): (49.1, 3.5),
+}  # fmt: skip
+"""The structure-free baseline is not in Table 2; these are of Errica et al. (2020), degree inputs on IMDB."""
+
+
+def page(files: Iterable[Path]) -> str:
+    """The text of docs/systems.md with the accuracies that the rows in ``files`` give."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    return before + BEGIN + table(published(), measured(files)) + END + rest.partition(END)[2]
+
+
+def published() -> Numbers:
+    """What the paper's Table 2 says, and what is known of systems that are not in it."""
+    cells = {
+        (system, data): n for system, row in paper.TABLE2.items() for data, n in zip(paper.DATA_SETS, row, strict=True)
+    }
+    return cells | ELSEWHERE
+
+
+def measured(files: Iterable[Path]) -> Numbers:
+    """Every cell of Table 2 whose rows are all in ``files``, which :meth:`Store.export` wrote."""
+    files = list(files)
+    facts = facts_in({**record["job"]} for file in files for record in read_rows(file))
+    with TemporaryDirectory() as folder, Store(Path(folder) / "rows.sqlite") as store:
+        for file in files:
+            store.import_rows(file)
+        results = finished_results(STUDIES["table2"](paper.PRESETS["quick"], facts.__getitem__), store)
+    return {where: (100 * result.mean, 100 * result.std) for where, result in results.items()}
+
+
+def table(said: Numbers, found: Numbers) -> str:
+    """One row a system, published above measured.
+
+    >>> print(table({("gcn", "MUTAG"): (71.6, 10.9)}, {("gcn", "MUTAG"): (80.04, 6.1)}).splitlines()[6])
+    | `gcn` | 71.6±10.9<br>**80.0±6.1** | - | - | - | - | - | - |
+    """
+    lines = [f"| `--model` | {' | '.join(paper.DATA_SETS)} |", "|---" * (len(paper.DATA_SETS) + 1) + "|"]
+    for system in SYSTEMS:
+        cells = []
+        for data in paper.DATA_SETS:
+            both = [_text(said.get((system, data))), _bold(_text(found.get((system, data))))]
+            cells.append("<br>".join(filter(None, both)) or "-")
+        lines.append(f"| `{system}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _text(number: Number | None) -> str:
+    return f"{number[0]:.1f}±{number[1]:.1f}" if number else ""
+
+
+def _bold(text: str) -> str:
+    return f"**{text}**" if text else ""
+
+
+def row_files() -> list[Path]:
+    """The rows that are kept."""
+    return sorted(ROWS.glob("*.jsonl.gz"))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(row_files()), encoding="utf-8")

@@ -1,0 +1,61 @@
+"""Division by scaffold, a harder test of molecules than a random one (extra: ``chem``), and what ``--split`` names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sargnn.data.graphs import GraphSet
+from sargnn.data.molecules import load_rdkit
+from sargnn.data.problems import shown
+from sargnn.data.splits import Fold, read_splits
+from sargnn.errors import InputError
+
+__all__ = ["named_folds", "scaffold_split"]
+
+
+def named_folds(split: Path | str, graphs: GraphSet) -> list[Fold]:
+    """The folds that ``--split`` names: the one of ``scaffold``, or those of a split file."""
+    return [scaffold_split(graphs)] if str(split) == "scaffold" else read_splits(split, graphs)
+
+
+def scaffold_split(molecules: GraphSet | Sequence[str], *, validation: float = 0.1, test: float = 0.1) -> Fold:
+    """A harder division than a random one: molecules with the same Bemis-Murcko scaffold are in the same part.
+
+    Scaffolds are taken from the most common to the rarest, of equally common ones the last in the file first, and each
+    goes to the first of training, validation and test part that has room for it (Wu et al. 2018, as in DeepChem): the
+    test is on molecules unlike those trained on. ``molecules`` are SMILES, or a set read from SMILES.
+
+    >>> fold = scaffold_split(["c1ccccc1C", "c1ccccc1O", "C1CCCCC1", "c1ccncc1"], validation=0.25, test=0.25)
+    >>> fold.train.tolist(), fold.validation.tolist(), fold.test.tolist()
+    ([0, 1], [3], [2])
+    """
+    if validation < 0 or test < 0 or validation + test >= 1:
+        raise InputError(f"validation + test: got {validation} + {test}, expected shares of less than 1 together")
+    texts = molecules.graph_names if isinstance(molecules, GraphSet) else molecules
+    if isinstance(molecules, GraphSet) and len(texts) != len(molecules):
+        raise InputError(f"{molecules.name}: got graphs that are not named by SMILES, expected a set read from SMILES")
+    groups: dict[str, list[int]] = defaultdict(list)
+    for index, scaffold in enumerate(_scaffolds(texts)):
+        groups[scaffold].append(index)
+    parts: list[list[int]] = [[], [], []]
+    ends = [round(share * len(texts)) for share in (1 - validation - test, 1 - test, 1)]
+    for group in sorted(groups.values(), key=lambda group: (len(group), group[0]), reverse=True):
+        part = next(i for i in range(3) if sum(map(len, parts[: i + 1])) + len(group) <= ends[i])
+        parts[part] += group
+    return Fold(*(np.array(sorted(part), np.int64) for part in parts))
+
+
+def _scaffolds(texts: Sequence[str]) -> Iterator[str]:
+    chem = load_rdkit()
+    from rdkit.Chem.Scaffolds import MurckoScaffold
+
+    for index, text in enumerate(texts):
+        with chem.rdBase.BlockLogs():
+            molecule = chem.MolFromSmiles(text)
+        if molecule is None:
+            raise InputError(f"got {shown(text)} as graph {index}, expected SMILES")
+        yield MurckoScaffold.MurckoScaffoldSmiles(mol=molecule, includeChirality=False)
