@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: quickstart test lint bench clean
+.PHONY: quickstart test lint docs bench clean
 .DEFAULT_GOAL := quickstart
 
 .venv/ready: constraints.txt pyproject.toml
@@ -22,8 +22,11 @@ lint: .venv/ready  ## style and types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+docs: .venv/ready  ## the pages and the reference of every public name, in site/
+	$(BIN)/mkdocs build --strict
+
 bench: .venv/ready  ## speed beside PyTorch Geometric; leave the machine alone meanwhile
 	$(BIN)/sargnn bench --out results/bench.jsonl
 
 clean:  ## forget the environment and the caches
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -103,3 +103,20 @@ def test_a_note_is_plain_in_a_file_and_on_a_terminal(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(console, "Console", partial(Console, file=screen, force_terminal=True))
     console.note("MUTAG: 188 graphs, 'quoted', 3.5 %")
     assert screen.getvalue() == "MUTAG: 188 graphs, 'quoted', 3.5 %\n"
+
+
+def test_progress_over_several_studies_says_how_far_all_are(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(0, 1000, 60))  # a minute each time it is asked
+    monkeypatch.setattr(console, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    show = console.show_study(whole=12)
+    show("selecting", 2, 4, None)  # two were in the store
+    show("selecting", 4, 4, 0.0)
+    show("measuring", 1, 1, 0.0)  # is no training
+    show("assessing", 0, 4, None)
+    show("assessing", 4, 4, 0.0)
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[0] == "selecting: 2 of 4 jobs done; in all 2 of 12"
+    assert re.fullmatch(r"selecting: 4 of 4 jobs done; in all 4 of 12, about \d+\.\d minutes left", lines[1])
+    assert re.fullmatch(r"assessing: 4 of 4 jobs done; in all 8 of 12, about \d+\.\d minutes left", lines[-1])

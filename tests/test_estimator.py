@@ -171,6 +171,29 @@ def test_it_learns_what_the_model_learns() -> None:
     assert classifier.score(shapes(count=60, seed=1)) > 0.9
 
 
+def rings_of_bonds() -> GraphSet:
+    """Thirty rings; the class is the kind of their bonds, and a number about each graph says nothing of it."""
+    graphs = [nx.cycle_graph(n, create_using=nx.Graph) for n in range(4, 34)]
+    for n, graph in enumerate(graphs):
+        nx.set_edge_attributes(graph, "ab"[n % 2], "bond")
+        graph.graph.update(label=n % 2, size=n // 2)
+    return sargnn.load(graphs)
+
+
+def test_inputs_of_edges_and_graphs_reach_the_model(tmp_path: Path) -> None:
+    inputs = {"data.edge_encodings": ("auto",), "model.edge_channels": 4, "data.graph_inputs": True}
+    graphs = rings_of_bonds()
+    blind, seeing = (quick(hidden=16, epochs=12, settings=given).fit(graphs) for given in ({}, inputs))
+    assert blind.score(graphs) < 0.7
+    assert seeing.score(graphs) > 0.9
+    assert seeing.transform(graphs).shape == (30, 16 + 1)  # the number of each graph stands beside its vector
+    one_by_one = np.concatenate([seeing.predict_proba(graph) for graph in graphs])
+    assert np.allclose(one_by_one, seeing.predict_proba(graphs), atol=1e-5)
+    assert np.array_equal(seeing.predict_proba(list(graphs)), seeing.predict_proba(graphs))
+    seeing.save(tmp_path / "model")
+    assert np.array_equal(GraphClassifier.load(tmp_path / "model").predict_proba(graphs), seeing.predict_proba(graphs))
+
+
 def test_the_seed_decides_everything_and_a_second_fit_forgets_the_first(fitted: GraphClassifier) -> None:
     again = quick(model="sar-gin").fit(shapes(seed=5)).set_params(model="sar-gcn").fit(shapes())
     assert np.array_equal(again.predict_proba(shapes()), fitted.predict_proba(shapes()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import importlib
 import inspect
 import pkgutil
@@ -44,6 +45,12 @@ def test_every_public_name_is_there_and_says_what_it_is(name: str) -> None:
     assert thing.__name__ == name
     assert thing.__doc__
     assert thing.__doc__.strip()
+
+
+@pytest.mark.parametrize("name", sargnn.__all__)
+def test_every_public_name_has_an_example_that_runs(name: str) -> None:
+    examples = doctest.DocTestParser().get_examples(getattr(sargnn, name).__doc__)
+    assert [example for example in examples if doctest.SKIP not in example.options]
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from sargnn.training.trained import TrainedModel as TrainedModel
 
 
+__version__ = "0.1.0"
+
 _HOME = {
     "sargnn.data.batch": ("PackedBatch", "PaddedBatch"),
     "sargnn.data.tensor_set": ("TensorSet",),

@@ -49,6 +49,9 @@ Json = Annotated[
 ]
 Labels = Annotated[str | None, typer.Option("--labels", help="The column or graph attribute that holds the class.")]
 Smiles = Annotated[str | None, typer.Option("--smiles", help="The column of a CSV file that holds SMILES.")]
+Split = Annotated[
+    Path | None, typer.Option("--split", help="A split file in the published JSON form, or scaffold (of molecules).")
+]
 Part = Annotated[
     str, typer.Option("--part", help="Which graphs: all, or train, validation, test of the run's own split.")
 ]
@@ -78,7 +81,7 @@ def train(
     config: Config = None,
     seed: Seed = None,
     device: Device = "cpu",
-    split: Annotated[Path | None, typer.Option("--split", help="A split file in the published JSON form.")] = None,
+    split: Split = None,
     fold: Annotated[int, typer.Option("--fold", help="Which fold of the split file, from 0.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out where it stopped.")] = False,
     track: Annotated[
@@ -200,16 +203,20 @@ def explain_compare(
     assignments: Set = None,
     config: Config = None,
     seed: Seed = None,
-    graphs: Annotated[int, typer.Option("--graphs", min=1, help="Explain at most that many test graphs.")] = 100,
+    graphs: Annotated[int, typer.Option("--graphs", min=1, help="Explain at most that many graphs.")] = 100,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Train and explain that often, to see how stable.")] = 2,
     explainers: Annotated[
         list[str] | None, typer.Option("--explainer", help="Only this one and random; repeat it for more.")
     ] = None,
+    part: Annotated[
+        str, typer.Option("--part", help="Explain test graphs, or validation graphs to choose by.")
+    ] = "test",
+    device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
     """Train a model and compare its saliency with other explainers: time, fidelity, truth, stability."""
     result = _commands().explain_compare(
-        data, out, model, assignments or [], config, seed, graphs, seeds, explainers or [], _command()
+        data, out, model, assignments or [], config, seed, graphs, seeds, explainers or [], part, device, _command()
     )  # fmt: skip
     if as_json:
         answer({key: value for key, value in result.items() if key != "table"}, as_json, data)
@@ -227,7 +234,7 @@ def cv(
     ] = None,
     folds: Annotated[int, typer.Option("--folds", help="Outer folds.")] = 10,
     repeats: Annotated[int, typer.Option("--repeats", help="Trainings of the selected setting in each fold.")] = 3,
-    split: Annotated[Path | None, typer.Option("--split", help="A split file in the published JSON form.")] = None,
+    split: Split = None,
     seed: Seed = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="A folder for the rows and a report; runs again continue there.")
@@ -244,14 +251,21 @@ def cv(
 
 @app.command()
 def reproduce(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="table1, table2, table3, ablations, or page.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="table1, table2, table3, ablations, figure-optimization, figure-tsne, figure-model-size, "
+            "figure-complexity, figure-saliency-triangles, figure-saliency-mutag, figure-dss, all, or page.",
+        ),
+    ],
     preset: Annotated[str, typer.Option("--preset", help="smoke (minutes), quick, or paper.")] = "quick",
     out: Annotated[
-        Path, typer.Option("--out", help="The folder of the store and the tables; runs again continue there.")
+        Path, typer.Option("--out", help="The folder of the store and the pages; runs again continue there.")
     ] = Path("reproduction"),
     data: Annotated[str | None, typer.Option("--data", help="Only the cells of these sets, comma-separated.")] = None,
     engine: Annotated[
-        str, typer.Option("--engine", help="local, processes, ray, or none to only write the tables again.")
+        str, typer.Option("--engine", help="local, processes, ray, or none to only write the pages again.")
     ] = "local",
     workers: Annotated[int | None, typer.Option("--workers", help="Worker processes.")] = None,
     address: Annotated[str | None, typer.Option("--address", help="Of a Ray cluster.")] = None,
@@ -261,9 +275,10 @@ def reproduce(
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
-    """Compute a table of the paper under the strict protocol, beside the published numbers.
+    """Compute a table or a figure of the paper under the strict protocol, beside what was published.
 
-    The name page writes the documentation's page of all tables from the rows of --rows to the file --out.
+    The name all goes through everything in turn. The name page writes the documentation's page of all tables and
+    figures from the rows of --rows to the file --out, and its pictures to the folder images beside it.
     """
     answer(_commands().reproduce(name, preset, out, data, engine, workers, address, device, rows), as_json, name)
 

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from sargnn.console import note, show_epochs, show_steps, show_study
+from sargnn.console import note, show_epochs, show_steps
 from sargnn.data.check import check, summary
 from sargnn.data.convert import convert
 from sargnn.data.graphs import GraphSet
+from sargnn.data.scaffolds import named_folds
 from sargnn.data.sources import KNOWN, load, require_two_classes
-from sargnn.data.splits import Fold, read_splits
+from sargnn.data.splits import Fold
 from sargnn.data.synthetic import motifs, triangles
 from sargnn.errors import InputError
 from sargnn.explain.maps import RULES
@@ -204,13 +205,15 @@ def explain(
 
 def explain_compare(
     data: str, out: Path | None, model: str | None, assignments: list[str], config: Path | None, seed: int | None,
-    graphs: int, seeds: int, explainers: list[str], command: str,
+    graphs: int, seeds: int, explainers: list[str], part: str, device: str, command: str,
 ) -> Answer:  # fmt: skip
     from sargnn.explain.compare import as_table, compare
 
     settings = read_settings(model, assignments, config, seed)
     rows = []
-    for row in compare(_load(data), settings, count=graphs, seeds=seeds, explainers=explainers):
+    for row in compare(
+        _load(data), settings, count=graphs, seeds=seeds, explainers=explainers, part=part, device=find_device(device)
+    ):
         note(f"{row['data']}: {row['explainer']} of {row['model']}, {row['seconds_per_graph']:.3g} s a graph")
         rows.append({**row, "command": command})
         if out is not None:  # the whole file each time: what was found stays, whatever dies
@@ -229,40 +232,29 @@ def reproduce(
     device: str,
     rows: Path | None = None,
 ) -> Answer:
-    """Run a table of the paper into its store and write it down beside the published numbers.
+    """Run a table or a figure of the paper, or all, into a store and write it down beside what was published.
 
     ``rows``: a file of rows that a store which is still empty starts from, such as the one this project keeps.
     """
     from sargnn.experiments.paper import PRESETS
-    from sargnn.experiments.reproduction import page
+    from sargnn.experiments.reproduce import NAMES, SALIENCY_FIGURES, Reproduction
+    from sargnn.experiments.reproduction import write_page
     from sargnn.experiments.store import Store
-    from sargnn.experiments.study import STUDIES, finished_results, only, run_study
-    from sargnn.experiments.tables import figure, html, markdown
 
-    _choice("NAME", name, (*STUDIES, "page"))
+    _choice("NAME", name, (*NAMES, "all", "page"))
     _choice("--preset", preset, PRESETS)
     if name == "page":
         if rows is None:
             raise InputError("--rows: got none, expected the file of rows that the page is made of")
-        write_file(out, page(rows))
-        return {"written": str(out)}
+        return {"written": [str(file) for file in write_page(rows, out)]}
+    if only_data is not None and name in ("all", *SALIENCY_FIGURES):
+        raise InputError(f"--data: got {only_data} with {name}, expected a table or a figure of several sets")
     os.environ["SARGNN_DEVICE"] = str(find_device(device))
-    study = only(STUDIES[name](PRESETS[preset]), only_data)
+    reproduction = Reproduction(preset, out, only_data, engine, workers, address)
     with Store(out / f"{preset}.sqlite") as store:
         if rows is not None and not store.rows():
             store.import_rows(rows)
-        if engine != "none":
-            run_study(study, store, show_study(), engine=engine, workers=workers, address=address)
-        results = finished_results(study, store)
-        store.export(out / f"{preset}.jsonl")
-    write_file(out / f"{name}-{preset}.md", markdown(study, results))
-    write_file(out / f"{name}-{preset}.html", html(study, results))
-    if study.published:
-        from sargnn import viz
-
-        viz.save(figure(study, results), out / f"{name}-{preset}.png")
-    cells = {f"{row} / {column}": [r.mean, r.std] for (row, column), r in results.items()}
-    return {"cells": len(study.cells), "measured": len(results), "folder": str(out), "accuracy": cells}
+        return reproduction.run_all(store) if name == "all" else reproduction.run(name, store)
 
 
 def cv(
@@ -381,7 +373,7 @@ def _fold(split: Path | None, fold: int, graphs: GraphSet) -> Fold | None:
         if fold:
             raise InputError(f"--fold: got {fold} without --split, expected the split file it is a fold of")
         return None
-    folds = read_splits(split, graphs)
+    folds = named_folds(split, graphs)
     if not 0 <= fold < len(folds):
         raise InputError(f"--fold: got {fold}, expected 0..{len(folds) - 1}, in {split}")
     return folds[fold]

@@ -32,19 +32,49 @@ def show_steps(items: Iterable[Any], total: int, name: str) -> Iterator[Any]:
     return _show(items, total, 0, name, lambda _: "")
 
 
-def show_study() -> Callable[[str, int, int, float | None], None]:
-    """A function to tell how far a study is: what it does, jobs done, jobs in all, seconds left."""
+def show_study(whole: int = 0) -> Callable[[str, int, int, float | None], None]:
+    """A function to tell how far a study is: what it does, jobs done, jobs in all, seconds left.
+
+    ``whole``: the trainings of several studies that are gone through in turn, to tell how far all of them are.
+    """
     last = 0.0
+    pace = _Pace(whole)
 
     def show(what: str, done: int, total: int, left: float | None) -> None:
         nonlocal last
+        if what != "measuring":  # which is no training
+            pace.update(what, done)
         if total and (time.monotonic() - last >= LINE_EVERY or done == total):
             last = time.monotonic()
-            note(
-                f"{what}: {done} of {total} trainings done" + (f", about {left / 60:.1f} minutes left" if left else "")
-            )
+            note(f"{what}: {done} of {total} jobs done{_minutes(left)}" + (f"; {pace}" if whole else ""))
 
     return show
+
+
+class _Pace:
+    """How far a run over several studies is; the time left is at the pace so far."""
+
+    def __init__(self, whole: int) -> None:
+        self.whole = whole
+        self.start = time.monotonic()
+        self.stage = ""
+        self.earlier = self.now = self.found = 0  # jobs of the stages that ended, of this one, and done before the run
+
+    def update(self, stage: str, done: int) -> None:
+        if stage != self.stage:
+            self.earlier, self.found, self.stage = self.earlier + self.now, self.found + done, stage
+        self.now = done
+
+    def __str__(self) -> str:
+        done = self.earlier + self.now
+        computed = done - self.found
+        ahead = max(self.whole - done, 0)
+        left = (time.monotonic() - self.start) / computed * ahead if computed else None
+        return f"in all {min(done, self.whole)} of {self.whole}{_minutes(left)}"
+
+
+def _minutes(left: float | None) -> str:
+    return f", about {left / 60:.1f} minutes left" if left else ""
 
 
 def _describe(row: Row) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from itertools import chain
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
@@ -302,8 +303,9 @@ def _joined(sets: list[GraphSet]) -> GraphSet:
     for name in ("node_ptr", "edge_ptr"):
         counts = np.concatenate([np.diff(getattr(item, name)) for item in sets])
         joined[name] = np.concatenate([[0], np.cumsum(counts)])
-    edges = np.concatenate([item.edges for item in sets], axis=1)
-    return replace(first, edges=edges, graph_names=sum((item.graph_names for item in sets), ()), **joined)
+    joined["edges"] = np.concatenate([item.edges for item in sets], axis=1)
+    joined["graph_names"] = tuple(chain.from_iterable(item.graph_names for item in sets))
+    return replace(first, **joined)
 
 
 def _names(graphs: GraphSet) -> np.ndarray:

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 
 from sargnn import viz
 from sargnn.data.graphs import GraphSet
+from sargnn.explain.molecules import are_molecules, draw_molecule
 
 __all__ = ["GalleryItem", "TrainingReport", "choose_gallery", "render"]
 
@@ -142,6 +143,9 @@ def _chart(figure: Figure, prefix: str) -> Markup:
 
 
 def _drawing(graphs: GraphSet, item: GalleryItem, prefix: str) -> Markup:
+    if item.true_saliency is None and are_molecules(graphs):
+        drawn = draw_molecule(graphs, item.graph, item.saliency).decode()
+        return Markup(drawn[drawn.index("<svg") :])  # without the XML declaration, which HTML does not have
     figure = viz.draw_graph(graphs, item.graph, item.saliency, true_saliency=item.true_saliency)
     return Markup(viz.to_svg(figure, prefix=prefix))
 

@@ -43,6 +43,8 @@ LINE = "#d9dfe5"
 PAPER = "#ffffff"
 ACCENT = "#9c2a5e"
 CONTRAST = "#2f7f86"
+COLOURS = (ACCENT, CONTRAST, "#d9853b", "#4a6fa5", "#7f8f3a")
+"""Of curves and classes that stand side by side."""
 SALIENCY = LinearSegmentedColormap.from_list(
     "saliency",
     ["#f8f3ec", "#f3d3b3", "#f2b083", "#f3875e", "#e4625b", "#ca415d", "#a42d60", "#79235c", "#4d1c51"],
@@ -81,6 +83,8 @@ STYLE: dict[str, Any] = {
 PANEL = (3.4, 2.7)
 """Width and height of one drawn graph, in inches; the colour bar's strip comes below."""
 STRIP = 0.35
+MARGIN = 16.0
+"""Around a drawn graph, in points."""
 HEADING = 0.3
 
 EXACT_LAYOUT = 60
@@ -302,7 +306,7 @@ def _draw_panel(ax: Axes, one: GraphSet, positions: np.ndarray, saliency: np.nda
     width, height = box.width * scale, box.height * scale
     ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
     ax.set_axis_off()
-    points = _fit(positions, width, height, margin=16.0)
+    points = _fit(positions, width, height, margin=MARGIN)
     diameter = _diameter(points)
     pairs = _pairs(one)
     pixels = 200 * one.num_nodes + 40 * len(pairs) > VECTOR_BYTES
@@ -525,10 +529,7 @@ def _histogram(axes: Axes, values: np.ndarray, title: str) -> None:
     low, high = int(values.min()), int(values.max())
     if high > 20 * max(float(np.median(values)), 1.0):
         edges = np.geomspace(max(low, 1) - 0.5, high + 1, 25).tolist()
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_locator(NullLocator())
+        logarithmic(axes)
     else:
         step = max(1, int(np.ceil((high - low + 1) / 24)))
         edges = (np.arange(low, high + step + 1, step) - 0.5).tolist()
@@ -540,6 +541,14 @@ def _histogram(axes: Axes, values: np.ndarray, title: str) -> None:
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
     axes.set_title(title)
+
+
+def logarithmic(axes: Axes) -> None:
+    """A logarithmic x axis with plain numbers."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+    axes.xaxis.set_major_formatter("{x:,g}")
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _class_bars(axes: Axes, counts: np.ndarray, classes: Sequence[str], most: int = 15) -> None:

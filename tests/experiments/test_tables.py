@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import sqrt
 from typing import Any
 
@@ -74,6 +75,22 @@ def test_markdown_shows_both_values_and_what_is_missing() -> None:
     assert "| one | **80.0** ± 7.1<br>published 75.0 ± 5.0<br>+1.2 s.e., reproduced |" in text
     assert "| two | not measured<br>published 60.0 ± 1.0 |" in text
     assert "1 of 2 cells measured: 1 reproduced." in text
+
+
+@pytest.mark.parametrize(
+    ("folds", "line"),
+    [
+        ((0.7, 0.8, 0.8, 0.9), "+0.0 s.e. from the first row, alike"),
+        ((0.8, 0.9, 0.9, 1.0), "+2.0 s.e. from the first row, alike"),  # 10 / √(50 / 4 + 50 / 4) = 2
+        ((0.9, 0.9, 0.9, 0.9), "+2.8 s.e. from the first row, better"),  # 10 / √(50 / 4)
+        ((0.6, 0.6, 0.6, 0.6), "-5.7 s.e. from the first row, worse"),
+    ],
+)
+def test_a_baseline_row_is_what_others_are_compared_with(folds: tuple[float, ...], line: str) -> None:
+    given = replace(study(), baseline="one")
+    text = markdown(given, {("one", "MUTAG"): FOUR, ("two", "MUTAG"): result(*folds)})
+    assert "| one | **80.0** ± 7.1 |" in text
+    assert line in text
 
 
 def test_an_empty_study_is_a_table_too() -> None:

@@ -27,6 +27,8 @@ from sargnn.explain import SaliencyExplainer, metrics
 from sargnn.explain.maps import RULES, node_saliency
 from sargnn.explain.masking import masked_probabilities
 from sargnn.nn import SARGNN, VARIANTS, ModelConfig
+from sargnn.systems import SYSTEMS
+from sargnn.training.settings import Settings
 
 CLASSIFIER = {"mode": "multiclass_classification", "task_level": "graph", "return_type": "raw"}
 NODES, EDGES = {"node_mask_type": "object"}, {"edge_mask_type": "object"}
@@ -40,6 +42,8 @@ ALGORITHMS: dict[str, Any] = {
     "pg": (lambda: PGExplainer(epochs=1), "phenomenon", EDGES),
 }
 GRAPH = literal.EXAMPLES[1]
+WITHOUT_GRADIENTS = {"topological-forest"}
+"""Systems that no explainer by gradients can explain."""
 
 
 def model_of(backbone: str, variant: str = "sar-gnn-w") -> SARGNN:
@@ -83,6 +87,19 @@ def test_every_model_works_with_every_explainer_of_pyg(backbone: str, variant: s
     assert unfaithfulness(explainer, explanation) <= 1
 
 
+@pytest.mark.filterwarnings("ignore:Input Tensor .* did not already require gradients")
+@pytest.mark.parametrize("name", sorted(set(SYSTEMS) - WITHOUT_GRADIENTS))
+def test_every_system_works_with_explainers_of_nodes(name: str) -> None:
+    pytest.importorskip("captum", reason="needs captum (dev group)")
+    torch.manual_seed(0)
+    model = SYSTEMS[name].build(Settings.of(name).model, literal.INPUTS, literal.CLASSES).eval()
+    x, edge_index, _ = literal.edge_arguments([GRAPH], torch.float32)
+    for algorithm, mask in ((GNNExplainer(epochs=1), "object"), (CaptumExplainer("Saliency"), "attributes")):
+        found = explainer_of(model, algorithm, node_mask_type=mask)(x, edge_index).node_mask
+        assert found.isfinite().all()
+        assert found.any()
+
+
 def test_attention_of_a_gat_is_its_own_and_that_of_sar_is_the_fused_weights() -> None:
     g = literal.Graph(4, tuple(literal.both_ways((0, 1), (1, 2), (2, 3))), GRAPH.x[:4])
     for variant in ("base", "sar-gnn-w"):
@@ -120,6 +137,9 @@ def test_an_index_chooses_graphs() -> None:
     chosen = explainer(x, edge_index, batch=batch, index=1).node_mask
     assert torch.equal(chosen[batch == 1], whole[batch == 1])
     assert not chosen[batch != 1].any()
+    beyond = len(literal.EXAMPLES)
+    with pytest.raises(InputError, match=rf"^index: got graph {beyond}, expected 0..{beyond - 1}$"):
+        explainer(x, edge_index, batch=batch, index=beyond)
 
 
 def test_fidelity_and_unfaithfulness_with_a_soft_mask_are_those_of_pyg() -> None:

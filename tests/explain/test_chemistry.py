@@ -12,7 +12,7 @@ import pytest
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.sources import load
 from sargnn.errors import InputError
-from sargnn.explain.chemistry import atom_symbols, bond_orders, fused_ring_atoms, known_causes, nitro_atoms
+from sargnn.explain.chemistry import atom_symbols, bond_orders, fused_rings, known_causes, nitro_atoms
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +48,15 @@ def test_nitro_groups(symbols: str, bonds: list[tuple[int, int]], expected: set[
 
 def test_fused_rings_share_a_bond() -> None:
     hexagons = nx.Graph([(i, (i + 1) % 6) for i in range(6)] + [(0, 6), (6, 7), (7, 8), (8, 9), (9, 1)])
-    assert fused_ring_atoms(hexagons) == set(range(10))  # naphthalene
+    found = fused_rings(hexagons)  # naphthalene
+    assert sorted(map(sorted, found)) == [[0, 1, 2, 3, 4, 5], [0, 1, 6, 7, 8, 9]]
+    assert all(hexagons.has_edge(a, b) for ring in found for a, b in zip(ring, [*ring[1:], ring[0]], strict=True))
     apart = nx.disjoint_union(nx.cycle_graph(6), nx.cycle_graph(6))
-    assert fused_ring_atoms(apart) == set()
+    assert not fused_rings(apart)
     apart.add_edge(0, 6)
-    assert fused_ring_atoms(apart) == set()  # biphenyl: a bond between rings is of neither
+    assert not fused_rings(apart)  # biphenyl: a bond between rings is of neither
     spiro = nx.Graph([(0, 1), (1, 2), (2, 0), (0, 3), (3, 4), (4, 0)])
-    assert fused_ring_atoms(spiro) == set()  # a shared atom is not a shared bond
+    assert not fused_rings(spiro)  # a shared atom is not a shared bond
 
 
 def test_symbols_are_known_by_name_alone() -> None:

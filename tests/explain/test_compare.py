@@ -28,7 +28,7 @@ def rows() -> list[dict[str, Any]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(explainers, "GNN_EPOCHS", 2)
         patch.setattr(explainers, "PG_EPOCHS", 1)
-        patch.setattr(module, "ATTENTION_SYSTEMS", ("sar-gin", "not-there"))  # any system with node scores will do
+        patch.setattr(module, "ATTENTION_SYSTEMS", ("sar-gin",))  # any system with node scores will do
         return list(compare(shapes(truth=True), tiny(), count=2, seeds=2))
 
 
@@ -37,7 +37,8 @@ def test_there_is_a_row_for_every_explainer_and_for_every_attention_system(rows:
         *(("sar-gcn", name) for name in EXPLAINERS),
         ("sar-gin", "saliency-mean"),
     ]
-    assert all(row["graphs"] == 2 and row["seeds"] == 2 and row["data"] == "shapes" for row in rows)
+    assert all(row["graphs"] == 2 and row["data"] == "shapes" and row["part"] == "test" for row in rows)
+    assert all([one["seed"] for one in row["by_seed"]] == [0, 1] for row in rows)
     json.dumps(rows, allow_nan=False)
 
 
@@ -50,7 +51,10 @@ def test_the_numbers_of_a_row_are_what_they_are_called(rows: list[dict[str, Any]
         assert len(row["curve"]["fidelity_plus"]) == len(row["curve"]["sparsity"])
         assert np.mean(row["curve"]["fidelity_plus"]) == pytest.approx(row["fidelity_plus"]["mean"])
         assert 0 <= row["characterization"] <= 1
+        assert row["by_seed"][0]["accuracy"] == row["accuracy"]["accuracy"]
+        assert row["by_seed"][0]["node_auc"]["true saliency"] == pytest.approx(row["node_auc"]["true saliency"]["mean"])
     first = by_name["saliency-mean"]
+    assert by_name["saliency-one-by-one"]["agreement"]["mean"] == pytest.approx(1)
     assert first["agreement"]["mean"] == pytest.approx(1)  # it is compared with itself
     assert rows[-1]["agreement"]["mean"] < 0.99  # another model's saliency is compared with this one, not with itself
     assert first["relabelling_error"] < 1e-5
@@ -71,6 +75,28 @@ def test_what_cannot_be_compared_is_refused_before_any_training() -> None:
         next(compare(shapes(), tiny("gcn")))
     with pytest.raises(InputError, match=r"^--explainer: got 'oracle', expected one of saliency-mean, "):
         next(compare(shapes(), tiny(), explainers=["oracle"]))
+
+
+def test_settings_are_chosen_on_validation_graphs_and_systems_by_name() -> None:
+    graphs = triangles(train=40, validation=20, test=10, test_large=0)
+    chosen = ["saliency-mean", "sagpool"]
+    rows = list(compare(graphs, tiny(training__epochs=1), seeds=1, explainers=chosen, part="validation"))
+    assert [(row["model"], row["explainer"]) for row in rows] == [
+        ("sar-gcn", "saliency-mean"),
+        ("sar-gcn", "random"),
+        ("sagpool", "saliency-mean"),
+    ]
+    assert all((row["part"], row["graphs"], row["training_graphs"]) == ("validation", 20, 40) for row in rows)
+    with pytest.raises(InputError, match=r"^--part: got 'train', expected validation or test$"):
+        next(compare(graphs, tiny(), part="train"))
+
+
+def test_explainers_learn_from_graphs_of_all_classes_though_the_set_is_sorted_by_class() -> None:
+    graphs = triangles(train=200, validation=10, test=10, test_large=0)
+    task = module._task(graphs, seed=0, part="test", count=5)
+    assert graphs.y is not None
+    assert len(set(graphs.y[task.learn].tolist())) > 5
+    assert set(task.learn) <= set(task.fold.train)
 
 
 # The command line

@@ -150,6 +150,9 @@ def test_what_cannot_be_mapped_is_said_in_one_line() -> None:
         node_saliency(model_of(), data, rule="sum")
     with pytest.raises(InputError, match=r"^rule: got 'rollout' for saliency alone"):
         combine([torch.ones(1)], "rollout")
+    for beyond in (-1, len(data)):
+        with pytest.raises(InputError, match=rf"^got graph {beyond}, expected 0..{len(data) - 1}$"):
+            node_saliency(model_of(), data, np.array([0, beyond]))
     batch = data.packed(np.arange(1))
     with pytest.raises(InputError, match=r"^rule: got 'rollout' for a model whose layers give no weights"):
         rollout([torch.ones(3), torch.ones(3)], [], batch)

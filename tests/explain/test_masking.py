@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import literal
+from sargnn.data.encodings import Encoder
 from sargnn.errors import InputError
 from sargnn.explain.masking import hard_mask, masked_probabilities, soft_mask
 from sargnn.nn import ModelConfig
+from sargnn.training.trained import TrainedModel
+from tiny import labelled, shapes, tiny
 
 NODE_GRAPH = np.repeat(np.arange(len(literal.EXAMPLES)), [g.nodes for g in literal.EXAMPLES])
 
@@ -57,6 +61,23 @@ def test_a_hard_mask_is_the_induced_subgraph_and_a_soft_one_scales_the_inputs() 
             np.testing.assert_allclose(probabilities[g], expected, rtol=1e-9)
 
 
+def test_a_hard_mask_keeps_the_inputs_of_edges_and_of_graphs() -> None:
+    graphs = labelled(shapes())
+    settings = tiny("sar-gin", model__edge_channels=2, data__edge_encodings=("auto",), data__graph_inputs=True)
+    trained = TrainedModel.untrained(settings, Encoder.fit(settings.data, graphs), graphs.classes)
+    data, index = trained.tensors(graphs), np.arange(len(graphs))
+    kept = np.arange(graphs.num_nodes) - graphs.node_ptr[graphs.node_graph] < 3  # the first three nodes of every graph
+    found = masked_probabilities(trained.model, data, index, kept)
+    for g, graph in enumerate(graphs):
+        few = (graph.edges < 3).all(axis=0)
+        x = torch.from_numpy(trained.encoder.encode(graph)[:3])
+        edge_attr = torch.from_numpy(trained.encoder.encode_edges(graph)[few])
+        graph_attr = torch.from_numpy(trained.encoder.encode_graphs(graph))
+        edges = torch.from_numpy(graph.edges[:, few].astype(np.int64))
+        logits = trained.model(x, edges, edge_attr=edge_attr, graph_attr=graph_attr)
+        np.testing.assert_allclose(found[g], logits.softmax(1).detach()[0], rtol=1e-5)
+
+
 def test_all_nodes_kept_is_the_whole_graph_and_graphs_may_lose_all() -> None:
     model = literal.make_model(ModelConfig(hidden=8))
     data, index = literal.tensor_set(literal.EXAMPLES), np.arange(len(literal.EXAMPLES))
@@ -71,6 +92,8 @@ def test_masks_of_the_wrong_size_and_shares_beyond_one_are_refused_in_one_line()
     model, data = literal.make_model(ModelConfig(hidden=8)), literal.tensor_set(literal.EXAMPLES)
     with pytest.raises(InputError, match=r"^got a mask of shape \(2,\), expected \(3,\): one number a node$"):
         masked_probabilities(model, data, np.array([0]), np.ones(2))
+    with pytest.raises(InputError, match=r"^got graph 99, expected 0..\d+$"):
+        masked_probabilities(model, data, np.array([99]))
     with pytest.raises(InputError, match=r"^got scores of shape \(2,\), expected \(3,\): one a node$"):
         soft_mask(np.ones(2), np.zeros(3, int))
     with pytest.raises(InputError, match=r"^sparsity: got 1.5, expected a share from 0 to 1$"):

@@ -21,7 +21,8 @@ from scipy.stats import t as student
 from sargnn.console import note, show_study
 from sargnn.data.graphs import GraphSet
 from sargnn.data.protocol_splits import has_own_folds, protocol_folds
-from sargnn.data.splits import Fold, official, read_splits, stratified_folds, write_splits
+from sargnn.data.scaffolds import named_folds
+from sargnn.data.splits import Fold, official, stratified_folds, write_splits
 from sargnn.errors import InputError
 from sargnn.experiments.cross_validation_page import write_report
 from sargnn.experiments.store import Store
@@ -55,7 +56,7 @@ def cross_validate(
         grid: ``key=a,b`` entries, whose product is selected from; by default :data:`DEFAULT_GRID`.
         folds: drawn from ``seed``, stratified. With 10, a set whose ten folds are fixed (see
             :mod:`sargnn.data.protocol_splits`) uses those; a set with an official division always uses it.
-        split: a split file to use instead.
+        split: a split file to use instead, or ``scaffold``, a single division of molecules.
         out: the folder of the store and the report; the same call again continues there.
 
     Returns:
@@ -124,7 +125,7 @@ def expand(model: str, assignments: Sequence[str], grid: Sequence[str]) -> tuple
 def _division(graphs: GraphSet, folds: int, split: Path | None, seed: int) -> list[Fold]:
     """The outer folds, each with its inner hold-out; every one must have graphs to test."""
     if split is not None:
-        division = read_splits(split, graphs)
+        division = named_folds(split, graphs)
         for number, fold in enumerate(division):
             if not len(fold.test):
                 raise InputError(f"got no graphs in fold {number} test, expected some, in {split}")

@@ -25,13 +25,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from multiprocessing import connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Literal
 
+from sargnn import __version__
 from sargnn.errors import InputError
 from sargnn.experiments.store import Job, Row, Store, job_id, to_json
 
@@ -104,14 +104,12 @@ def compute(work: str, jobs: list[Job]) -> Iterator[Message]:
 
 @cache
 def made_by() -> Row:
-    """The package version and, in a checkout, the last commit of the package, marked if it was edited since."""
-    try:
-        release = version("sargnn")
-    except PackageNotFoundError:
-        release = "not installed"
+    """The package version and, in a checkout, the last commit of the package, marked if it was edited since; where the
+    files came without their repository, the commit that ``SARGNN_COMMIT`` names."""
     # A package installed inside some other repository has no commit there.
     commit = _git("log", "-1", "--format=%H", "--", ".")
-    return {"version": release, "commit": commit + ("-edited" if commit and _git("status", "--short", ".") else "")}
+    edited = "-edited" if commit and _git("status", "--short", ".") else ""
+    return {"version": __version__, "commit": commit + edited or os.environ.get("SARGNN_COMMIT", "")}
 
 
 def _git(*arguments: str) -> str:

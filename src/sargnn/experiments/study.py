@@ -6,11 +6,13 @@ import itertools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
+from sargnn.data.graphs import GraphSet
 from sargnn.data.protocol_splits import protocol_folds
 from sargnn.data.sources import load
+from sargnn.data.splits import Fold
 from sargnn.errors import InputError
 from sargnn.experiments import paper
 from sargnn.experiments.engine import run_bundles
@@ -19,9 +21,24 @@ from sargnn.nn.model import VARIANTS
 from sargnn.training.protocol import Cell, CellResult, assessment_jobs, bundles, collect, select, selection_jobs
 from sargnn.training.settings import Settings
 
-__all__ = ["STUDIES", "SetFacts", "Study", "finished_results", "only", "run_study"]
+__all__ = [
+    "STUDIES",
+    "Results",
+    "SetFacts",
+    "Study",
+    "StudyProgress",
+    "finished_results",
+    "load_planned",
+    "only",
+    "run_study",
+]
 
 WORK = "sargnn.training.protocol:work"
+
+Results = dict[tuple[str, str], CellResult]
+"""By row and column name."""
+StudyProgress = Callable[[str, int, int, float | None], None]
+"""Called with what is done, the jobs done, the jobs in all, and the seconds left (None: not known yet)."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +48,16 @@ class Study:
     title: str
     cells: dict[tuple[str, str], Cell]
     published: dict[tuple[str, str], tuple[float, float]]
+    baseline: str | None = None
+    """The row that the others are compared with, column by column."""
+
+    @property
+    def trainings(self) -> int:
+        """How many there are in all, whether done or not."""
+        return sum(len(selection_jobs(cell)) + cell.folds * cell.repeats for cell in self.cells.values())
 
 
-def run_study(
-    study: Study, store: Store, progress: Callable[[str, int, int, float | None], None], **engine: Any
-) -> dict[tuple[str, str], CellResult]:
+def run_study(study: Study, store: Store, progress: StudyProgress, **engine: Any) -> Results:
     """Compute what the store does not have yet, then give the result of every cell.
 
     ``engine`` are options of :func:`~sargnn.experiments.engine.run_bundles`.
@@ -48,17 +70,19 @@ def run_study(
     return finished_results(study, store)
 
 
-def finished_results(study: Study, store: Store) -> dict[tuple[str, str], CellResult]:
+def finished_results(study: Study, store: Store) -> Results:
     """The results of the cells whose rows are all in the store."""
     results = {}
     for where, cell in study.cells.items():
         candidates = selection_jobs(cell)
-        if store.missing(candidates):
+        compared = _rows(store, candidates)
+        if len(compared) < len(candidates):
             continue
-        chosen = select(cell, _rows(store, candidates))
+        chosen = select(cell, compared)
         jobs = assessment_jobs(cell, chosen)
-        if not store.missing(jobs):
-            results[where] = collect(cell, chosen, _rows(store, jobs))
+        rows = _rows(store, jobs)
+        if len(rows) == len(jobs):
+            results[where] = collect(cell, chosen, rows)
     return results
 
 
@@ -74,9 +98,7 @@ def only(study: Study, data: str | None) -> Study:
     return replace(study, cells={where: cell for where, cell in study.cells.items() if cell.data in names})
 
 
-def _run(
-    jobs: list[dict[str, Any]], what: str, store: Store, progress: Callable[..., None], engine: dict[str, Any]
-) -> None:
+def _run(jobs: list[dict[str, Any]], what: str, store: Store, progress: StudyProgress, engine: dict[str, Any]) -> None:
     at_once = 8 if os.environ.get("SARGNN_DEVICE", "cpu").startswith("cuda") else 1
     run_bundles(bundles(jobs, at_once), WORK, store, on_progress=lambda *state: progress(what, *state), **engine)
 
@@ -88,13 +110,19 @@ def _rows(store: Store, jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def grid(system: str, kind: str, data: str, preset: paper.Preset, **fixed: Any) -> tuple[Settings, ...]:
     """The settings a system is selected from: shapes x learning rates, the same number for every system."""
+    return grid_of(system, paper.SHAPES[kind][: preset.shapes], data, preset, **fixed)
+
+
+def grid_of(
+    system: str, shapes: Sequence[paper.Values], data: str, preset: paper.Preset, **fixed: Any
+) -> tuple[Settings, ...]:
+    """Each of the given shapes at each learning rate of the preset, with the settings that all systems have."""
     values = {
         **paper.ALWAYS,
         **paper.COMMON.get(data, {}),
         "training.epochs": preset.epochs,
         "training.patience": preset.patience,
     }
-    shapes = paper.SHAPES[kind][: preset.shapes]
     return tuple(
         Settings.of(system, {**values, **shape, "training.learning_rate": rate, **fixed})
         for shape, rate in itertools.product(shapes, preset.rates)
@@ -118,6 +146,21 @@ def load_facts(data: str) -> SetFacts:
     """Of the set as it is read now."""
     graphs = load(data)
     return SetFacts(graphs.fingerprint, len(protocol_folds(graphs)))
+
+
+@lru_cache(maxsize=2)
+def _load_first_fold(data: str, fingerprint: str) -> tuple[GraphSet, Fold]:
+    graphs = load(data)
+    if graphs.fingerprint != fingerprint:
+        raise InputError(
+            f"{data}: got graphs with fingerprint {graphs.fingerprint}, expected {fingerprint}, as planned"
+        )
+    return graphs, protocol_folds(graphs)[0]
+
+
+def load_planned(job: dict[str, Any]) -> tuple[GraphSet, Fold]:
+    """The graphs that a job names, refused if they have changed since it was planned, and their first fold."""
+    return _load_first_fold(job["data"], job["fingerprint"])
 
 
 def cell(facts: SetFacts, data: str, system: str, settings: tuple[Settings, ...], preset: paper.Preset) -> Cell:
@@ -175,12 +218,14 @@ def table3(preset: paper.Preset, facts: Facts = load_facts) -> Study:
 
 def ablations(preset: paper.Preset, facts: Facts = load_facts, data: Sequence[str] = paper.ABLATION_SETS) -> Study:
     """What the paper lacks: which part of SAR-GCN helps, one change at a time."""
-    cells = {}
+    cells, published = {}, {}
     for (row, values), name in itertools.product(paper.ABLATIONS.items(), data):
         kind = "base" if values.get("model.saliency") == "none" else "sar"
         settings = grid("sar-gcn", kind, name, preset, **values)
         cells[row, name] = cell(facts(name), name, "sar-gcn", settings, preset)
-    return Study("Ablations the paper lacks", cells, {})
+        if row in paper.ABLATIONS_OF_TABLE2:
+            published[row, name] = paper.TABLE2["sar-gcn"][paper.DATA_SETS.index(name)]
+    return Study("Ablations the paper lacks", cells, published, baseline=next(iter(paper.ABLATIONS)))
 
 
 STUDIES: dict[str, Callable[..., Study]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from sargnn.training.protocol import CellResult
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Comparison", "compare", "figure", "html", "markdown"]
+__all__ = ["Comparison", "compare", "figure", "html", "in_standard_errors", "markdown"]
 
 Where = tuple[str, str]
 
@@ -33,6 +33,22 @@ class Comparison:
     errors: float | None = None
     """Measured minus published, in standard errors of the difference."""
     verdict: str = "measured"
+    gain: float | None = None
+    """Measured minus the cell of the study's baseline row, in standard errors of the difference."""
+
+    @property
+    def gain_verdict(self) -> str:
+        assert self.gain is not None
+        return "alike" if abs(self.gain) <= 2 else "better" if self.gain > 0 else "worse"
+
+
+def in_standard_errors(difference: float, std: float, trials: int, other_std: float, other_trials: int) -> float:
+    """A difference of two means in standard errors of it: d / √(σ₁² / n₁ + σ₂² / n₂).
+
+    >>> round(in_standard_errors(5.0, std=50**0.5, trials=4, other_std=5.0, other_trials=4), 4)  # 5 / √(75 / 4)
+    1.1547
+    """
+    return difference / max(sqrt(std**2 / max(trials, 1) + other_std**2 / max(other_trials, 1)), 1e-9)
 
 
 def compare(where: Where, result: CellResult, published: tuple[float, float] | None) -> Comparison:
@@ -43,8 +59,7 @@ def compare(where: Where, result: CellResult, published: tuple[float, float] | N
     mean, std, trials = 100 * result.mean, 100 * result.std, len(result.folds)
     if published is None:
         return Comparison(mean, std, trials)
-    spread = sqrt((std**2 + published[1] ** 2) / max(trials, 1))
-    errors = (mean - published[0]) / max(spread, 1e-9)
+    errors = in_standard_errors(mean - published[0], std, trials, published[1], trials)
     verdict = "reproduced" if abs(errors) <= 2 else "higher" if errors > 0 else "lower"
     if verdict == "lower" and mean < published[0] - 10 and result.cell.data in paper.REASONS:
         verdict = "not reproducible as described"
@@ -52,7 +67,15 @@ def compare(where: Where, result: CellResult, published: tuple[float, float] | N
 
 
 def comparisons(study: Study, results: dict[Where, CellResult]) -> dict[Where, Comparison]:
-    return {where: compare(where, result, study.published.get(where)) for where, result in results.items()}
+    """Every measured cell with its published value and, where the study has a baseline, with that of its column."""
+    found = {where: compare(where, result, study.published.get(where)) for where, result in results.items()}
+    for (row, column), c in found.items():
+        if study.baseline not in (None, row) and (base := found.get((str(study.baseline), column))):
+            gain = in_standard_errors(
+                c.measured - base.measured, c.measured_std, c.trials, base.measured_std, base.trials
+            )
+            found[row, column] = replace(c, gain=gain)
+    return found
 
 
 def markdown(study: Study, results: dict[Where, CellResult]) -> str:
@@ -130,7 +153,10 @@ def _lines(found: Comparison | None, published: tuple[float, float] | None) -> l
     measured = f"{found.measured:.1f} ± {found.measured_std:.1f}" if found else "not measured"
     told = [f"published {published[0]:.1f} ± {published[1]:.1f}"] if published else []
     judged = [f"{found.errors:+.1f} s.e., {found.verdict}"] if found and found.errors is not None else []
-    return [measured, *told, *judged]
+    compared = (
+        [f"{found.gain:+.1f} s.e. from the first row, {found.gain_verdict}"] if found and found.gain is not None else []
+    )
+    return [measured, *told, *judged, *compared]
 
 
 def _bold(measured: str, *more: str) -> str:

@@ -12,7 +12,8 @@ from torch_geometric.explain.algorithm import ExplainerAlgorithm
 from torch_geometric.explain.config import MaskType, ModelTaskLevel
 
 from sargnn.data.batch import PackedBatch
-from sargnn.explain.maps import combine, message_weights, rollout
+from sargnn.errors import InputError
+from sargnn.explain.maps import batch_saliency, inference
 
 __all__ = ["SaliencyExplainer"]
 
@@ -41,29 +42,21 @@ class SaliencyExplainer(ExplainerAlgorithm):
         super().__init__()
         self.rule = rule
 
-    @torch.no_grad()
     def forward(
         self, model: nn.Module, x: Any, edge_index: Any, *, target: Tensor, index: Any = None,
-        batch: Tensor | None = None, **kwargs: Any,
+        batch: Tensor | None = None, edge_attr: Tensor | None = None, graph_attr: Tensor | None = None, **kwargs: Any,
     ) -> Explanation:  # fmt: skip
-        packed = PackedBatch.from_edges(x, edge_index, batch)
-        was_training = model.training
-        mask = _largest_to_one(self._saliency(model.eval(), packed), packed)
-        model.train(was_training)
+        packed = PackedBatch.from_edges(x, edge_index, batch, edge_attr, graph_attr)
+        with inference(model, x.device):
+            mask = _largest_to_one(batch_saliency(model, packed, self.rule), packed)
+        mask = mask.clone()  # an ordinary tensor, which may take part in gradients
         if index is not None:  # the index chooses graphs: nothing in the others explains them
-            mask = mask * torch.isin(packed.graph, torch.as_tensor(index, device=x.device))
+            mask = mask * torch.isin(packed.graph, _checked(index, packed))
         config = self.explainer_config
         return Explanation(
             node_mask=None if config.node_mask_type is None else mask.unsqueeze(1),
             edge_mask=None if config.edge_mask_type is None else mask[edge_index].mean(0),
         )
-
-    def _saliency(self, model: nn.Module, packed: PackedBatch) -> Tensor:
-        if self.rule != "rollout":
-            return combine(model.encode(packed).saliency, self.rule)  # type: ignore[operator]
-        with message_weights(model) as weights:
-            layers = model.encode(packed).saliency  # type: ignore[operator]
-        return rollout(layers, [torch.stack(heads).mean(0) for heads in weights], packed)
 
     def supports(self) -> bool:
         if self.model_config.task_level != ModelTaskLevel.graph:
@@ -81,3 +74,12 @@ def _largest_to_one(saliency: Tensor, packed: PackedBatch) -> Tensor:
     """Divided by the largest value of each graph."""
     largest = saliency.new_zeros(packed.num_graphs).scatter_reduce(0, packed.graph, saliency, "amax")
     return saliency / largest.clamp(min=torch.finfo(saliency.dtype).tiny)[packed.graph]
+
+
+def _checked(index: Any, packed: PackedBatch) -> Tensor:
+    """The graphs that ``index`` (a number, or a tensor of them) names."""
+    chosen = torch.as_tensor(index, device=packed.graph.device)
+    beyond = chosen[(chosen < 0) | (chosen >= packed.num_graphs)]
+    if len(beyond):
+        raise InputError(f"index: got graph {beyond[0].item()}, expected 0..{packed.num_graphs - 1}")
+    return chosen

@@ -15,7 +15,7 @@ import numpy as np
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 
-__all__ = ["atom_symbols", "bond_orders", "fused_ring_atoms", "known_causes", "nitro_atoms"]
+__all__ = ["atom_symbols", "bond_orders", "fused_rings", "known_causes", "nitro_atoms", "simple_graph"]
 
 MUTAG_ATOMS = ("C", "N", "O", "F", "I", "Cl", "Br")
 MUTAG_BONDS = ("aromatic", "single", "double", "triple")
@@ -58,7 +58,7 @@ def bond_orders(graphs: GraphSet) -> np.ndarray:
 
 
 def known_causes(graphs: GraphSet) -> dict[str, np.ndarray]:
-    """float32 [N] each, in the form of ``GraphSet.true_saliency``: 1 for atoms of nitro groups, fused rings, either.
+    """float32 [N] each, in the form of ``GraphSet.true_saliency``: 1 for atoms of fused rings, nitro groups, either.
 
     >>> import sargnn
     >>> known_causes(sargnn.load("MUTAG"))["nitro groups"].sum()  # doctest: +SKIP
@@ -69,10 +69,10 @@ def known_causes(graphs: GraphSet) -> dict[str, np.ndarray]:
     nitro, fused = np.zeros((2, graphs.num_nodes), np.float32)
     for g in range(len(graphs)):
         start, end = graphs.node_ptr[g : g + 2].tolist()
-        molecule = _molecule(graphs, g)
+        molecule = simple_graph(graphs, g)
         nitro[[start + atom for atom in nitro_atoms(molecule, symbols[start:end])]] = 1
-        fused[[start + atom for atom in fused_ring_atoms(molecule)]] = 1
-    return {"nitro groups or fused rings": np.maximum(nitro, fused), "nitro groups": nitro, "fused rings": fused}
+        fused[[start + atom for ring in fused_rings(molecule) for atom in ring]] = 1
+    return {"fused rings": fused, "nitro groups": nitro, "nitro groups or fused rings": np.maximum(nitro, fused)}
 
 
 def nitro_atoms(molecule: nx.Graph, symbols: np.ndarray) -> set[int]:
@@ -89,22 +89,22 @@ def nitro_atoms(molecule: nx.Graph, symbols: np.ndarray) -> set[int]:
     return found
 
 
-def fused_ring_atoms(molecule: nx.Graph) -> set[int]:
-    """Atoms of rings that share a bond with another ring.
+def fused_rings(molecule: nx.Graph) -> list[list[int]]:
+    """Rings that share a bond with another ring, the atoms of each in order around it.
 
     >>> two_squares = nx.Graph([(0, 1), (1, 2), (2, 3), (3, 0), (2, 4), (4, 5), (5, 3)])
-    >>> fused_ring_atoms(two_squares), fused_ring_atoms(nx.cycle_graph(6))
-    ({0, 1, 2, 3, 4, 5}, set())
+    >>> [sorted(ring) for ring in fused_rings(two_squares)], fused_rings(nx.cycle_graph(6))
+    ([[0, 1, 2, 3], [2, 3, 4, 5]], [])
     """
     rings = [ring for ring in nx.minimum_cycle_basis(molecule) if len(ring) <= LARGEST_RING]
     bonds = [{frozenset(pair) for pair in zip(ring, [*ring[1:], ring[0]], strict=True)} for ring in rings]
-    fused = (ring for i, ring in enumerate(rings) if any(bonds[i] & other for j, other in enumerate(bonds) if j != i))
-    return {atom for ring in fused for atom in ring}
+    return [ring for i, ring in enumerate(rings) if any(bonds[i] & other for j, other in enumerate(bonds) if j != i)]
 
 
-def _molecule(graphs: GraphSet, g: int) -> nx.Graph:
-    molecule = nx.Graph()
-    molecule.add_nodes_from(range(int(graphs.sizes[g])))
+def simple_graph(graphs: GraphSet, g: int) -> nx.Graph:
+    """Graph number ``g`` without directions and self-loops."""
+    found = nx.Graph()
+    found.add_nodes_from(range(int(graphs.sizes[g])))
     edges = graphs.edges[:, graphs.edge_ptr[g] : graphs.edge_ptr[g + 1]]
-    molecule.add_edges_from((a, b) for a, b in edges.T.tolist() if a != b)
-    return molecule
+    found.add_edges_from((a, b) for a, b in edges.T.tolist() if a != b)
+    return found

@@ -11,16 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold, holdout, official
 from sargnn.errors import InputError
 from sargnn.explain import metrics
 from sargnn.explain.chemistry import atom_symbols, known_causes
-from sargnn.explain.explainers import EXPLAINERS, PG_GRAPHS, Explained, Subject, explain
+from sargnn.explain.explainers import EXPLAINERS, Explained, Subject, explain
 from sargnn.explain.masking import hard_mask, masked_probabilities, soft_mask
-from sargnn.systems import SYSTEMS
 from sargnn.training.loop import predict_logits
+from sargnn.training.metrics import node_auc
 from sargnn.training.run import TrainingRun, hardware, versions
 from sargnn.training.settings import Settings
 
@@ -28,22 +29,28 @@ __all__ = ["ATTENTION_SYSTEMS", "as_table", "compare", "truths_of"]
 
 Row = dict[str, Any]
 
-ATTENTION_SYSTEMS = ("chebygin", "sagpool")
-"""Systems whose own node scores are compared with saliency, where the package has them."""
+ATTENTION_SYSTEMS = ("chebygin", "sagpool", "graph-unet", "graphormer")
+"""Systems whose own node scores are compared with saliency: attention before pooling, scores of top-k pooling, and the
+attention of the graph's token."""
 SPARSITIES = (0.5, 0.6, 0.7, 0.8, 0.9)
 """Shares of nodes left out of the explanation, over which fidelity is a curve."""
+LEARNT = 30
+"""Training graphs that PGExplainer learns from."""
 RELABELLED = 5
 """Graphs that are explained once more with their nodes in another order."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is explained: some of the test graphs."""
+    """What is explained: some of the test graphs, or of the validation graphs."""
 
     graphs: GraphSet
     fold: Fold
+    part: str
     index: np.ndarray
     """The graphs to explain, in increasing order."""
+    learn: np.ndarray
+    """Training graphs for explainers that learn."""
     truths: dict[str, np.ndarray]
     """By name, float [N] over the nodes of those graphs; empty where nothing is known."""
 
@@ -53,23 +60,34 @@ class Task:
 
 
 def compare(
-    graphs: GraphSet, settings: Settings, *, count: int = 100, seeds: int = 2, explainers: Sequence[str] = ()
-) -> Iterator[Row]:
+    graphs: GraphSet, settings: Settings, *, count: int = 100, seeds: int = 2, explainers: Sequence[str] = (),
+    part: str = "test", device: torch.device | str = "cpu",
+) -> Iterator[Row]:  # fmt: skip
     """One row for every explainer of the model of ``settings``, then one for every attention system.
 
     At most ``count`` test graphs are explained. Models and explainers are trained ``seeds`` times on the same graphs,
-    which says how stable they are; all other numbers are of the first.
+    which says how stable they are; all numbers but those of ``by_seed`` are of the first. ``explainers`` names those
+    wanted, of :data:`EXPLAINERS` and :data:`ATTENTION_SYSTEMS`; a random one is always there. Settings are chosen with
+    ``part="validation"``, so that the test graphs see the chosen ones alone.
     """
     names = _known_explainers(explainers)
-    seed = settings.training.seed
+    task = _task(graphs, settings.training.seed, part, count)
+    own = [name for name in names if name in EXPLAINERS]
+    saliency = yield from _rows(task, settings, own, seeds, device)
+    for system in names[len(own) :]:
+        attending = replace(settings, name=system, model=Settings.of(system).model)
+        yield from _rows(task, attending, ["saliency-mean"], seeds, device, reference=saliency)
+
+
+def _task(graphs: GraphSet, seed: int, part: str, count: int) -> Task:
+    if part not in ("validation", "test"):
+        raise InputError(f"--part: got {part!r}, expected validation or test")
     fold = official(graphs) or holdout(graphs, seed=seed)
-    index = np.sort(np.random.default_rng(seed).permutation(fold.test)[:count])
+    rng = np.random.default_rng(seed)
+    index = np.sort(rng.permutation(getattr(fold, part))[:count])
+    learn = rng.permutation(fold.train)[:LEARNT]  # the training graphs may come sorted by class
     nodes = np.isin(graphs.node_graph, index)
-    task = Task(graphs, fold, index, {name: truth[nodes] for name, truth in truths_of(graphs).items()})
-    saliency = yield from _rows(task, settings, names, seeds)
-    for system in (name for name in ATTENTION_SYSTEMS if name in SYSTEMS):
-        own = replace(settings, name=system, model=Settings.of(system).model)
-        yield from _rows(task, own, ["saliency-mean"], seeds, reference=saliency)
+    return Task(graphs, fold, part, index, learn, {name: truth[nodes] for name, truth in truths_of(graphs).items()})
 
 
 def truths_of(graphs: GraphSet) -> dict[str, np.ndarray]:
@@ -80,42 +98,46 @@ def truths_of(graphs: GraphSet) -> dict[str, np.ndarray]:
 
 
 def _known_explainers(chosen: Sequence[str]) -> list[str]:
+    known = [*EXPLAINERS, *ATTENTION_SYSTEMS]
     for name in chosen:
-        if name not in EXPLAINERS:
-            raise InputError(f"--explainer: got {name!r}, expected one of {', '.join(EXPLAINERS)}")
-    return [name for name in EXPLAINERS if not chosen or name in {*chosen, "random"}]
+        if name not in known:
+            raise InputError(f"--explainer: got {name!r}, expected one of {', '.join(known)}")
+    return [name for name in known if not chosen or name in {*chosen, "random"}]
 
 
 def _rows(
-    task: Task, settings: Settings, names: Sequence[str], seeds: int, reference: np.ndarray | None = None
-) -> Generator[Row, None, np.ndarray]:
+    task: Task, settings: Settings, names: Sequence[str], seeds: int, device: torch.device | str,
+    reference: np.ndarray | None = None,
+) -> Generator[Row, None, np.ndarray]:  # fmt: skip
     """One row an explainer; at the end, the map that all were compared with: by default the mean saliency."""
-    runs = [_trained(task, settings, settings.training.seed + k) for k in range(seeds)]
+    runs = [_trained(task, settings, settings.training.seed + k, device) for k in range(seeds)]
     subjects = [
-        Subject(run.trained.model, run.data, task.index, task.fold.train, settings.training.seed + k)
-        for k, run in enumerate(runs)
+        Subject(run.trained.model, run.data, task.index, task.learn, run.trained.settings.training.seed) for run in runs
     ]
     saliency = explain("saliency-mean", subjects[0]).scores  # a model's first call is slow, and this one is not timed
     reference = saliency if reference is None else reference
     for name in names:
         maps = [explain(name, subject) for subject in subjects]
         yield {
-            "data": task.graphs.name, "fingerprint": task.graphs.fingerprint,
+            "data": task.graphs.name, "fingerprint": task.graphs.fingerprint, "part": task.part,
             "model": settings.name, "explainer": name, "graphs": len(task.index),
-            "accuracy": {key: runs[0].scores["test"][key] for key in ("accuracy", "low", "high")},
-            "seconds_per_graph": maps[0].seconds / len(task.index), "setup_seconds": maps[0].setup_seconds,
+            "training_graphs": len(task.fold.train),
+            "accuracy": {key: runs[0].scores[task.part][key] for key in ("accuracy", "low", "high")},
+            "seconds_per_graph": maps[0].seconds / len(task.index),
+            "cpu_seconds_per_graph": maps[0].cpu_seconds / len(task.index), "setup_seconds": maps[0].setup_seconds,
             **_confirmed(subjects[0], maps[0].scores, task.node_graph),
             **_judged(task, maps, reference),
+            "by_seed": [_of_seed(task, run, found.scores) for run, found in zip(runs, maps, strict=True)],
             "relabelling_error": _relabelling_error(name, task, runs[0]),
-            "settings": settings.to_json(), "seeds": seeds,
+            "settings": settings.to_json(), "train_seconds": runs[0].seconds,
             "versions": versions(), "hardware": hardware(runs[0].data.device),
         }  # fmt: skip
     return reference
 
 
-def _trained(task: Task, settings: Settings, seed: int) -> TrainingRun:
+def _trained(task: Task, settings: Settings, seed: int, device: torch.device | str) -> TrainingRun:
     own = replace(settings, training=replace(settings.training, seed=seed))
-    run = TrainingRun.start(task.graphs, own, fold=task.fold)
+    run = TrainingRun.start(task.graphs, own, fold=task.fold, device=device)
     if not predict_logits(run.trained.model, run.data, task.index[:1])[1]:
         raise InputError(f"--model: got '{settings.name}' without saliency, expected one that has it, such as sar-gcn")
     for _ in run:
@@ -163,17 +185,23 @@ def _judged(task: Task, maps: Sequence[Explained], reference: np.ndarray) -> Row
     }
 
 
+def _of_seed(task: Task, run: TrainingRun, scores: np.ndarray) -> Row:
+    return {
+        "seed": run.trained.settings.training.seed, "accuracy": run.scores[task.part]["accuracy"],
+        "node_auc": {name: node_auc(scores, truth, task.node_graph) for name, truth in task.truths.items()},
+    }  # fmt: skip
+
+
 def _relabelling_error(name: str, task: Task, run: TrainingRun) -> float:
     """Of a few graphs, and of the training graphs of an explainer that learns, all in another order of nodes."""
     explained = task.index[:RELABELLED]
-    few = task.graphs.subset(np.concatenate([explained, task.fold.train[:PG_GRAPHS]]))
+    few = task.graphs.subset(np.concatenate([explained, task.learn]))
     renamed, order = metrics.relabelled(few)
-    index = np.arange(len(few))
+    index, learn = np.split(np.arange(len(few)), [len(explained)])
     before, after = (
-        explain(name, Subject(run.trained.model, run.trained.tensors(graphs), index[: len(explained)],
-                              index[len(explained) :])).scores
+        explain(name, Subject(run.trained.model, run.trained.tensors(graphs, run.data.device), index, learn)).scores
         for graphs in (few, renamed)
-    )  # fmt: skip
+    )
     return metrics.relabelling_error(before, after, order[: len(before)])
 
 

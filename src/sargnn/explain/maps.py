@@ -23,16 +23,17 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
-from sargnn.data.batch import PackedBatch
+from sargnn.data.batch import Batch, PackedBatch
 from sargnn.data.tensor_set import TensorSet
 from sargnn.errors import InputError
 
-__all__ = ["RULES", "combine", "message_weights", "node_saliency", "rollout"]
+__all__ = ["RULES", "batch_saliency", "chunks", "combine", "inference", "message_weights", "node_saliency", "rollout"]
 
 RULES = ("first", "last", "mean", "rollout")
 
 GRAPHS_AT_ONCE = 512
 """Bounds memory whatever the size of the set."""
+NO_SALIENCY = "got a model without saliency, expected one that has it, such as sar-gcn"
 
 
 def node_saliency(
@@ -49,30 +50,48 @@ def node_saliency(
     [1.0]
     """
     index = np.arange(len(data)) if index is None else index
-    was_training = model.training
-    model.eval()
-    with torch.inference_mode(), torch.random.fork_rng([data.device] if data.device.type == "cuda" else []):
-        torch.manual_seed(0)  # for models that draw numbers even now (model.saliency = redrawn)
-        parts = [
-            _batch_saliency(model, data, index[start : start + GRAPHS_AT_ONCE], rule)
-            for start in range(0, len(index), GRAPHS_AT_ONCE)
-        ]
-    model.train(was_training)
+    with inference(model, data.device):
+        parts = []
+        for some in chunks(data, index):
+            batch = data.packed(some) if rule == "rollout" else data.batch(some)
+            parts.append(batch.per_node(batch_saliency(model, batch, rule)))
     return torch.cat([*parts, data.x.new_empty(0)])
 
 
-def _batch_saliency(model: nn.Module, data: TensorSet, index: np.ndarray, rule: str) -> Tensor:
+def batch_saliency(model: nn.Module, batch: Batch, rule: str) -> Float[Tensor, "*nodes"]:
+    """The map of the nodes of a batch, in its layout, by the model in the mode that it is in; ``rollout`` needs the
+    packed layout."""
     if rule != "rollout":
-        batch = data.batch(index)
-        layers = model.encode(batch).saliency  # type: ignore[operator]
-        return combine(tuple(batch.per_node(s) for s in layers), rule)
-    packed = data.packed(index)
+        return combine(model.encode(batch).saliency, rule)  # type: ignore[operator]
+    assert isinstance(batch, PackedBatch)
     with message_weights(model) as weights:
-        layers = model.encode(packed).saliency  # type: ignore[operator]
-    return rollout(layers, [torch.stack(heads).mean(0) for heads in weights], packed)
+        layers = model.encode(batch).saliency  # type: ignore[operator]
+    return rollout(layers, [torch.stack(heads).mean(0) for heads in weights], batch)
 
 
-def combine(layers: Sequence[Float[Tensor, " N"]], rule: str) -> Float[Tensor, " N"]:
+@contextmanager
+def inference(model: nn.Module, device: torch.device) -> Iterator[None]:
+    """Eval mode and no gradients inside the block; a model that draws numbers even then (``model.saliency = redrawn``)
+    draws the same ones every time. Outside, model and generators are as they were."""
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode(), torch.random.fork_rng([device] if device.type == "cuda" else []):
+            torch.manual_seed(0)
+            yield
+    finally:
+        model.train(was_training)
+
+
+def chunks(data: TensorSet, index: np.ndarray) -> Iterator[np.ndarray]:
+    """The graphs at ``index``, checked, some at a time."""
+    beyond = index[(index < 0) | (index >= len(data))]
+    if len(beyond):
+        raise InputError(f"got graph {beyond[0]}, expected 0..{len(data) - 1}")
+    return (index[start : start + GRAPHS_AT_ONCE] for start in range(0, len(index), GRAPHS_AT_ONCE))
+
+
+def combine(layers: Sequence[Float[Tensor, "*nodes"]], rule: str) -> Float[Tensor, "*nodes"]:
     """One map of the saliency of every layer, by a rule that needs nothing else.
 
     >>> combine([torch.tensor([1.0, 0.0]), torch.tensor([0.5, 0.5])], "mean").tolist()
@@ -83,7 +102,7 @@ def combine(layers: Sequence[Float[Tensor, " N"]], rule: str) -> Float[Tensor, "
     if rule == "rollout":
         raise InputError("rule: got 'rollout' for saliency alone, expected the fused weights too")
     if not layers:
-        raise InputError("got a model without saliency, expected one that has it, such as sar-gcn")
+        raise InputError(NO_SALIENCY)
     if rule == "mean":
         return torch.stack(tuple(layers)).mean(0)
     return layers[0 if rule == "first" else -1]
@@ -98,7 +117,7 @@ def rollout(
     features that no saliency compares.
     """
     if not layers:
-        raise InputError("got a model without saliency, expected one that has it, such as sar-gcn")
+        raise InputError(NO_SALIENCY)
     if len(weights) < len(layers):
         raise InputError("rule: got 'rollout' for a model whose layers give no weights, expected first, last or mean")
     carried = layers[-1]

@@ -16,10 +16,9 @@ from torch import Tensor, nn
 from sargnn.data.batch import PackedBatch
 from sargnn.data.tensor_set import TensorSet
 from sargnn.errors import InputError
+from sargnn.explain.maps import chunks, inference
 
 __all__ = ["check_nodes", "hard_mask", "masked_probabilities", "soft_mask"]
-
-GRAPHS_AT_ONCE = 512
 
 
 def hard_mask(scores: np.ndarray, node_graph: np.ndarray, sparsity: float, seed: int = 0) -> np.ndarray:
@@ -58,22 +57,18 @@ def masked_probabilities(
 ) -> np.ndarray:
     """float64 [G, C]: class probabilities of the graphs at ``index``; ``mask`` is over their nodes, graph after graph,
     boolean (hard) or of numbers (soft)."""
-    sizes = data.sizes[index]
-    if mask is not None and mask.shape != (int(sizes.sum()),):
-        raise InputError(f"got a mask of shape {mask.shape}, expected {(int(sizes.sum()),)}: one number a node")
-    ends = np.concatenate([[0], np.cumsum(sizes)])
-    model.eval()
-    found: list[Tensor] = []
-    with torch.inference_mode(), torch.random.fork_rng([data.device] if data.device.type == "cuda" else []):
-        torch.manual_seed(0)  # for models that draw numbers even now
-        for start in range(0, len(index), GRAPHS_AT_ONCE):
-            end = min(start + GRAPHS_AT_ONCE, len(index))
-            batch = data.packed(index[start:end])
-            if mask is not None:
-                own = torch.from_numpy(mask[ends[start] : ends[end]]).to(data.device)
-                batch = _induced(batch, own) if mask.dtype == bool else _scaled(batch, own)
-            found.append(model.head(model.encode(batch).graph).double().softmax(1))  # type: ignore[operator]
-    return torch.cat(found).cpu().numpy()
+    parts = list(chunks(data, index))
+    ends = np.cumsum([data.sizes[some].sum() for some in parts])
+    expected = (int(data.sizes[index].sum()),)
+    if mask is not None and mask.shape != expected:
+        raise InputError(f"got a mask of shape {mask.shape}, expected {expected}: one number a node")
+    masks = [None] * len(parts) if mask is None else np.split(mask, ends[:-1])
+    with inference(model, data.device):
+        logits = [
+            model.head(model.encode(_masked(data.packed(some), own)).graph)  # type: ignore[operator]
+            for some, own in zip(parts, masks, strict=True)
+        ]
+    return torch.cat(logits).double().softmax(1).cpu().numpy()
 
 
 def check_nodes(values: np.ndarray, node_graph: np.ndarray, field: str) -> None:
@@ -82,8 +77,13 @@ def check_nodes(values: np.ndarray, node_graph: np.ndarray, field: str) -> None:
         raise InputError(f"got {field} of shape {values.shape}, expected {node_graph.shape}: one a node")
 
 
-def _scaled(batch: PackedBatch, mask: Tensor) -> PackedBatch:
-    return replace(batch, x=batch.x * mask.to(batch.x.dtype).unsqueeze(1))
+def _masked(batch: PackedBatch, mask: np.ndarray | None) -> PackedBatch:
+    if mask is None:
+        return batch
+    kept = torch.from_numpy(mask).to(batch.x.device)
+    if mask.dtype == bool:
+        return _induced(batch, kept)
+    return replace(batch, x=batch.x * kept.to(batch.x.dtype).unsqueeze(1))
 
 
 def _induced(batch: PackedBatch, kept: Tensor) -> PackedBatch:
@@ -91,5 +91,6 @@ def _induced(batch: PackedBatch, kept: Tensor) -> PackedBatch:
     edges = kept[batch.source] & kept[batch.target]
     number = kept.cumsum(0) - 1
     return PackedBatch(
-        batch.x[kept], number[batch.source[edges]], number[batch.target[edges]], batch.graph[kept], batch.num_graphs
-    )
+        batch.x[kept], number[batch.source[edges]], number[batch.target[edges]], batch.graph[kept], batch.num_graphs,
+        edges=None if batch.edges is None else batch.edges[:, edges], graph_x=batch.graph_x,
+    )  # fmt: skip

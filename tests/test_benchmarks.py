@@ -1,0 +1,55 @@
+"""The scripts of ``benchmarks/`` run and give whole rows; what they measure is not tested, because machines differ."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tiny import shapes
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+
+
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_readers() -> None:
+    readers = script("readers")
+    row = readers.measure_networkx(60)
+    assert row["graphs_per_second"] > 0
+    assert row["ratio"] > 0
+    row = readers.measure_tables(1)
+    assert row["graphs"] > 1000
+    assert row["bytes"] == pytest.approx(1_000_000, rel=0.01)
+    assert row["peak_bytes"] >= row["baseline_bytes"] > 0
+
+
+def test_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    calibration = script("calibration")
+    shapes(count=60).save(tmp_path / "shapes")
+    out = tmp_path / "rows.jsonl"
+    arguments = ["calibration.py", "--data", str(tmp_path / "shapes"), "--splits", "2", "--epochs", "1"]
+    arguments += ["--out", str(out)]
+    monkeypatch.setattr(sys, "argv", arguments)
+    calibration.main()
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(row["seed"], row["model"], row["stopping"]) for row in rows[:4]] == [
+        (0, "sar-gcn", False), (0, "sar-gcn", True), (0, "gin", False), (0, "gin", True),
+    ]  # fmt: skip
+    assert all({"ece", "ece_calibrated", "ece_likelihood", "coverage"} <= row.keys() for row in rows)
+    table = capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", [*arguments, "--table"])
+    calibration.main()
+    assert capsys.readouterr().out == table
+    assert table.count("\n") == 6

@@ -1,0 +1,50 @@
+"""The page on molecules runs from top to bottom, with a few small molecules in place of the file it names."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from command import answer_of
+
+PAGE = (Path(__file__).parents[1] / "docs" / "molecules.md").read_text(encoding="utf-8")
+SMALL = ["--set", "model.hidden=8", "--set", "training.epochs=2"]
+
+
+@pytest.fixture(autouse=True)
+def molecules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``BBBP.csv``: alcohols and alkyl chlorides on rings of four kinds."""
+    pytest.importorskip("rdkit", reason="reading SMILES needs RDKit, the extra 'chem'")
+    monkeypatch.chdir(tmp_path)
+    rings = ("c1ccccc1", "C1CCCCC1", "c1ccncc1", "C1CCNCC1")
+    ends = (("O", 1), ("Cl", 0))
+    rows = [f"{end}{'C' * n}{ring},{label}\n" for ring in rings for n in range(1, 6) for end, label in ends]
+    Path("BBBP.csv").write_text("smiles,p_np\n" + "".join(rows))
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def test_the_commands_give_an_estimate_and_drawn_molecules() -> None:
+    lines = "".join(blocks("bash")).splitlines()
+    estimate, model, harder = (answer_of(*shlex.split(line)[1:], *SMALL) for line in lines)
+    assert len(estimate["folds"]) == 10
+    assert 0 <= estimate["auroc"] <= 1
+    assert len(harder["folds"]) == 3
+    page = Path(model["report"]).read_text(encoding="utf-8")
+    drawings = re.findall(r"<svg[^>]*rdkit.*?</svg>", page, re.DOTALL)
+    assert drawings
+    assert all("<ellipse" in drawing for drawing in drawings)  # the colour behind each atom
+
+
+def test_python_does_the_same_in_less_than_ten_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = blocks("python")
+    assert len([line for line in code.splitlines() if line.strip()]) < 10
+    code = code.replace("random_state=0", "random_state=0, hidden=8, epochs=2").replace("cv=10", "cv=2")
+    exec(compile(code, "molecules.md", "exec"), {"__name__": "example"})
+    assert 0 <= float(capsys.readouterr().out) <= 1
+    assert Path("molecule.svg").read_text().count("<ellipse") > 1
