@@ -83,10 +83,8 @@ def _speed(rows: list[Row]) -> str:
             lines.append(f"| {data} | {' | '.join(f'{1000 * s:.3g} ms' for s in [*cells, slow])} | {ratios} |")
     lines += ["", "Processor time for one graph; the last column says how many times longer GNNExplainer takes."]
     whole = max(rows, key=lambda row: (row["graphs"], row["explainer"] == "saliency-mean"))
-    seconds_in_all = whole["graphs"] * whole["seconds_per_graph"]
-    lines += [
-        f"{whole['graphs']:,} graphs of {whole['data']} in one call, inputs encoded: {seconds_in_all:.2g} s ({whole['hardware']})."
-    ]
+    took = f"{whole['graphs'] * whole['seconds_per_graph']:.2g} s ({whole['hardware']})"
+    lines += [f"{whole['graphs']:,} graphs of {whole['data']} in one call, inputs encoded: {took}."]
     return "\n".join([*lines, ""])
 
 
@@ -119,11 +117,11 @@ def _setting(row: Row) -> str:
 
 def _comparisons(rows: list[Row]) -> list[str]:
     found = []
-    for data, some in _by(rows, "data"):
-        run = list(some)
+    for data, run in _by(rows, "data", "training_graphs"):
         truth = next(iter(run[0]["node_auc"]), "none")
         hardware = ", ".join(dict.fromkeys(row["hardware"] for row in run))
-        found += [f"### {data}\n", f"{run[0]['graphs']} test graphs; truth: {truth}; {hardware}.\n", as_table(run), ""]
+        counts = f"{run[0]['training_graphs']:,} training graphs, {run[0]['graphs']} test graphs"
+        found += [f"### {data}\n", f"{counts}; truth: {truth}; {hardware}.\n", as_table(run), ""]
         plus, aucs = [row["fidelity_plus"] for row in run], [row["node_auc"].get(truth) for row in run]
         found += [f"Above random, intervals apart, by fid+: {_above_random(run, plus)}."]
         found += [f"By node AUC: {_above_random(run, aucs)}.", ""]

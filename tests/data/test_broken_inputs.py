@@ -198,8 +198,8 @@ BROKEN: dict[str, tuple[Files, str]] = {
     "no classes at all": (
         trio(graphs="graph\na\nb\n"),
         (
-            ": got no classes, expected one for each graph: a column called label in graphs.csv, or one that labels names"
-            " (`sargnn data convert DATA OUT --labels COLUMN`)"
+            ": got no classes, expected one for each graph: a column called label in graphs.csv, or one that labels "
+            "names (`sargnn data convert DATA OUT --labels COLUMN`)"
         ),
     ),
     "an unknown part": (

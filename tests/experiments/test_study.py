@@ -18,7 +18,7 @@ from sargnn.errors import InputError
 from sargnn.experiments import paper
 from sargnn.experiments.paper import PRESETS
 from sargnn.experiments.store import Store, job_id
-from sargnn.experiments.study import STUDIES, SetFacts, finished_results, only, table1, table2
+from sargnn.experiments.study import STUDIES, SetFacts, finished_results, only, plan_study, table1, table2
 from sargnn.training.protocol import selection_jobs
 
 MAY_DIFFER = ("seconds", "commit")
@@ -117,6 +117,14 @@ def test_a_part_of_a_study_by_data_sets() -> None:
     assert only(study, None) is study
     with pytest.raises(InputError, match="--data: got 'MUTAGG', expected some of"):
         only(study, "MUTAGG")
+
+
+def test_sets_that_are_not_asked_for_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr("sargnn.experiments.study.load_facts", lambda name: read.append(name) or facts(name))
+    study = plan_study(table2, PRESETS["smoke"], "MUTAG,ENZYMES")
+    assert set(read) == {"MUTAG", "ENZYMES"}
+    assert study.cells == only(table2(PRESETS["smoke"], facts), "MUTAG,ENZYMES").cells
 
 
 def test_quoted_cells_are_cells_of_table_2() -> None:

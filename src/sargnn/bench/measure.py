@@ -159,6 +159,27 @@ def growth_by_models(cell: Cell, source: Source) -> Iterator[Row]:
         yield _growth_row(cell, times, str(k), contender="sar-gcn", by="models", size=k)
 
 
+def folds(cell: Cell, source: Source) -> Iterator[Row]:
+    """An epoch of each of ten folds of a set like MUTAG: all at once, and one after the other."""
+    graphs = random_graphs(188, nodes=18, edges=20)
+    settings = Settings.of(
+        "sar-gcn", {"model.hidden": cell.hidden, "training.batch_size": cell.batch, "training.patience": 0}
+    )
+    parts = np.array_split(np.random.default_rng(0).permutation(len(graphs)), 10)
+    held_in = [np.concatenate(parts[:k] + parts[k + 1 :]) for k in range(10)]
+    members = [
+        Member(Fold(train, part, part[:0]), settings.training) for train, part in zip(held_in, parts, strict=True)
+    ]
+    together = Ensemble(graphs, settings, members, cell.device)
+    encoder = Encoder.fit(DataConfig(), graphs)
+    alone = []
+    for train in held_in:
+        work = Workload(graphs.subset(train), encoder.encode(graphs.subset(train)), torch.device(cell.device))
+        alone.append(CONTENDERS["pyg-sar-gcn"][1](work, work.model("sar-gcn", cell.hidden)).epochs(cell.batch))
+    calls = {"sar-gcn": partial(_epoch_of, together), "pyg-sar-gcn": partial(_each, next, alone)}
+    yield from _rows(cell, _timed(cell, {name: _finished(call, together.device) for name, call in calls.items()}))
+
+
 KINDS: dict[str, Callable[[Cell, Source], Iterator[Row]]] = {
     "step": steps,
     "epoch": epochs,
@@ -166,6 +187,7 @@ KINDS: dict[str, Callable[[Cell, Source], Iterator[Row]]] = {
     "growth by batch": growth_by_batch,
     "growth by shape": growth_by_shape,
     "growth by models": growth_by_models,
+    "folds": folds,
 }
 
 

@@ -69,6 +69,8 @@ class Plan:
                     found.append(self._cell("epoch", trained, batch, hidden, threads))
             grown = ("sar-gcn",) if self.quick else GROWING
             found.append(self._cell("growth by batch", self.contenders or grown, max(batches), hidden, threads))
+        if not self.contenders:
+            found.append(self._cell("folds", ("sar-gcn", "pyg-sar-gcn"), 32, 64, threads))
         if self.growth and not self.quick and threads == self.thread_counts[0]:
             found.append(self._cell("growth by shape", GROWING, 128, 64, threads))
             found.append(self._cell("growth by models", ("sar-gcn",), 128, 64, threads))

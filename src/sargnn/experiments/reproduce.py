@@ -18,7 +18,7 @@ from sargnn.experiments.engine import made_by
 from sargnn.experiments.figures import FIGURES, finished_rows, run_figure
 from sargnn.experiments.paper import PRESETS
 from sargnn.experiments.store import Store, job_id
-from sargnn.experiments.study import STUDIES, Study, finished_results, only, run_study
+from sargnn.experiments.study import STUDIES, Study, finished_results, plan_study, run_study
 from sargnn.files import write_file
 
 __all__ = ["NAMES", "SALIENCY_FIGURES", "Reproduction"]
@@ -78,7 +78,7 @@ class Reproduction:
 
     def _study(self, name: str) -> Study:
         make = FIGURES[name].study if name in FIGURES else STUDIES[name]
-        return only(make(PRESETS[self.preset]), self.data)
+        return plan_study(make, PRESETS[self.preset], self.data)
 
     def _write_table(self, name: str, study: Study, store: Store) -> Answer:
         results = finished_results(study, store)

@@ -30,6 +30,7 @@ __all__ = [
     "finished_results",
     "load_planned",
     "only",
+    "plan_study",
     "run_study",
 ]
 
@@ -84,6 +85,16 @@ def finished_results(study: Study, store: Store) -> Results:
         if len(rows) == len(jobs):
             results[where] = collect(cell, chosen, rows)
     return results
+
+
+def plan_study(make: Callable[..., Study], preset: paper.Preset, data: str | None = None) -> Study:
+    """The study that ``make`` makes, or its part on some data sets, the only ones that are then read."""
+    names = None if data is None else data.split(",")
+
+    def facts(name: str) -> SetFacts:
+        return load_facts(name) if names is None or name in names else SetFacts("not read", 1)
+
+    return only(make(preset, facts), data)
 
 
 def only(study: Study, data: str | None) -> Study:
