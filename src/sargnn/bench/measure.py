@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from itertools import product
+from multiprocessing import get_context
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from sargnn.allocator import keep_freed_memory
 from sargnn.bench.contenders import CONTENDERS, Contender, Workload
-from sargnn.bench.timing import Times, interleave
+from sargnn.bench.timing import Times, interleave, seconds
 from sargnn.console import note
 from sargnn.data.encodings import DataConfig, Encoder
 from sargnn.data.graphs import GraphSet, pack
@@ -39,14 +42,20 @@ REFERENCES = {
 """What a contender is compared with, if not with pyg-gcn alone."""
 
 GROWTH_BATCHES = (32, 128, 512)
-GROWTH_NODES = (10, 20, 40, 80)
-"""Nodes of random graphs with twice as many edges."""
-GROWTH_EDGES = (25, 50, 100, 200)
-"""Edges of random graphs with 25 nodes."""
+SHAPES = [
+    *(("nodes", n, n, 2 * n) for n in (10, 20, 40, 80)),
+    *(("edges", m, 25, m) for m in (25, 50, 100, 200)),
+]
+"""What grows, its size, and the nodes and edges of random graphs of that size."""
 GROWTH_MODELS = (1, 3, 10, 30)
 """Models that train together."""
 
+OTHERS = ("pyg-gcn", "pyg-sar-gcn", "mask-sar-gcn")
+"""Contenders that are not this project's."""
+
 Row = dict[str, Any]
+Call = Callable[[], Any]
+"""What is timed; one that gives a number of seconds has timed itself."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +74,10 @@ class Cell:
 
 
 class Source:
-    """TRIANGLES graphs, and what makes inputs of them."""
+    """TRIANGLES graphs, as many as the cells need, and what makes inputs of them."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, cells: list[Cell]) -> None:
+        count = max(cell.batch for cell in cells) * EPOCH_BATCHES
         self.graphs = triangles(-(-count // 10) * 10, 0, 0, 0)
         self.encoder = Encoder.fit(DataConfig(), self.graphs)
 
@@ -78,53 +88,110 @@ class Source:
 
 
 def measure(cells: list[Cell]) -> list[Row]:
-    """The rows of all cells, which have one number of threads and one device."""
+    """The rows of all cells, which have one number of threads and one device.
+
+    This project's contenders run here, with memory handled as it is in training; the others in a process of their own,
+    where it is handled as it comes.
+    """
     torch.set_num_threads(cells[0].threads)
-    keep_freed_memory()  # for every contender alike
-    source = Source(max(cell.batch for cell in cells) * EPOCH_BATCHES)
     rows: list[Row] = []
-    for cell in cells:
-        note(f"{cell.kind}: batch {cell.batch}, hidden {cell.hidden}, threads {cell.threads}")
-        rows += KINDS[cell.kind](cell, source)
+    with Elsewhere(cells) as elsewhere:
+        keep_freed_memory()
+        source = Source(cells)
+        for cell in cells:
+            note(f"{cell.kind}: batch {cell.batch}, hidden {cell.hidden}, threads {cell.threads}")
+            kind = KINDS[cell.kind]
+            calls = {**kind.calls(_part(cell, ours=True), source), **elsewhere.calls(_part(cell, ours=False))}
+            times = interleave(calls, rounds=cell.rounds, most_seconds=cell.most_seconds, busy_limit=cell.busy_limit)
+            rows += kind.rows(cell, times)
     return rows
 
 
-def steps(cell: Cell, source: Source) -> Iterator[Row]:
+def _part(cell: Cell, *, ours: bool) -> Cell:
+    """The cell with this project's contenders alone, or with the others."""
+    return replace(cell, contenders=tuple(name for name in cell.contenders if (name not in OTHERS) == ours))
+
+
+class Elsewhere:
+    """A process for contenders that are not this project's."""
+
+    def __init__(self, cells: list[Cell]) -> None:
+        self.process = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_open, initargs=(cells,))
+
+    def __enter__(self) -> Elsewhere:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.shutdown()
+
+    def calls(self, cell: Cell) -> dict[str, Call]:
+        """The calls of the cell, each of which gives its seconds as measured over there."""
+        names = self.process.submit(_prepare, cell).result() if cell.contenders else []
+        return {name: partial(self._run, name) for name in names}
+
+    def _run(self, name: str) -> float:
+        return self.process.submit(_seconds_of, name).result()
+
+
+_there: dict[str, Any] = {}
+"""What the process of :class:`Elsewhere` holds: the graphs, and the calls of the cell at hand."""
+
+
+def _open(cells: list[Cell]) -> None:
+    torch.set_num_threads(cells[0].threads)
+    _there["source"] = Source(cells)
+
+
+def _prepare(cell: Cell) -> list[str]:
+    _there["calls"] = KINDS[cell.kind].calls(cell, _there["source"])
+    return list(_there["calls"])
+
+
+def _seconds_of(name: str) -> float:
+    return seconds(_there["calls"][name])
+
+
+def step_calls(cell: Cell, source: Source) -> dict[str, Call]:
     """Forward and backward of one batch, without its assembly and without the optimiser."""
     work = source.workload(BATCHES * cell.batch, cell.device)
-    yield from _rows(cell, _timed(cell, _step_calls(cell, work, _batches(work, cell.batch))))
+    return _steps_of(cell, work, _batches(work, cell.batch))
 
 
-def epochs(cell: Cell, source: Source) -> Iterator[Row]:
+def epoch_calls(cell: Cell, source: Source) -> dict[str, Call]:
     """Assembly, forward, backward and Adam over all batches."""
     work = source.workload(EPOCH_BATCHES * cell.batch, cell.device)
-    contenders = _built(cell, work)
-    check_equal(contenders, _batches(work, cell.batch)[:1])
-    running = {name: contender.epochs(cell.batch) for name, contender in contenders.items()}
-    calls = {name: _finished(partial(next, epochs), work.device) for name, epochs in running.items()}
-    yield from _rows(cell, _timed(cell, calls))
+    running = {name: contender.epochs(cell.batch) for name, contender in _built(cell, work).items()}
+    return {name: _finished(partial(next, epochs), work.device) for name, epochs in running.items()}
 
 
-def assembly(cell: Cell, source: Source) -> Iterator[Row]:
+def assembly_calls(cell: Cell, source: Source) -> dict[str, Call]:
     """Batches out of graphs chosen at random."""
     work = source.workload(EPOCH_BATCHES * cell.batch, cell.device)
     batches = _batches(work, cell.batch)
-    calls = {
+    return {
         name: _finished(partial(_each, contender.batch, batches), work.device)
         for name, contender in _built(cell, work).items()
     }
-    yield from _rows(cell, _timed(cell, calls))
 
 
-def growth_by_batch(cell: Cell, source: Source) -> Iterator[Row]:
-    """Steps of several batch sizes side by side. The row compares the largest with a quarter of it."""
+def batch_calls(cell: Cell, source: Source) -> dict[str, Call]:
+    """Steps of several batch sizes."""
     work = source.workload(BATCHES * cell.batch, cell.device)
-    sizes = [size for size in GROWTH_BATCHES if size <= cell.batch] or [cell.batch]
-    calls = {
-        (name, size): call for size in sizes for name, call in _step_calls(cell, work, _batches(work, size)).items()
+    return {
+        f"{name} {size}": call
+        for size in _batch_sizes(cell)
+        for name, call in _steps_of(cell, work, _batches(work, size)).items()
     }
-    times = _timed(cell, {f"{name} {size}": call for (name, size), call in calls.items()})
-    for name, size in calls:
+
+
+def _batch_sizes(cell: Cell) -> list[int]:
+    return [size for size in GROWTH_BATCHES if size <= cell.batch] or [cell.batch]
+
+
+def batch_rows(cell: Cell, times: Times) -> Iterator[Row]:
+    """Seconds at every size; and the largest batch compared with a quarter of it."""
+    sizes = _batch_sizes(cell)
+    for name, size in product(cell.contenders, sizes):
         yield _growth_row(cell, times, f"{name} {size}", contender=name, by="batch", size=size)
     for name in cell.contenders:
         if sizes[-1] // 4 in sizes:
@@ -134,18 +201,23 @@ def growth_by_batch(cell: Cell, source: Source) -> Iterator[Row]:
             }  # fmt: skip
 
 
-def growth_by_shape(cell: Cell, source: Source) -> Iterator[Row]:
+def shape_calls(cell: Cell, source: Source) -> dict[str, Call]:
     """Steps on random graphs of growing size, and of growing density."""
-    shapes = [("nodes", n, n, 2 * n) for n in GROWTH_NODES] + [("edges", m, 25, m) for m in GROWTH_EDGES]
-    for by, size, nodes, edges in shapes:
+    calls = {}
+    for by, size, nodes, edges in SHAPES:
         graphs = random_graphs(BATCHES * cell.batch, nodes, edges)
         work = Workload(graphs, Encoder.fit(DataConfig(), graphs).encode(graphs), torch.device(cell.device))
-        times = _timed(cell, _step_calls(cell, work, _batches(work, cell.batch)))
-        for name in cell.contenders:
-            yield _growth_row(cell, times, name, contender=name, by=by, size=size)
+        found = _steps_of(cell, work, _batches(work, cell.batch))
+        calls.update({f"{name} {by} {size}": call for name, call in found.items()})
+    return calls
 
 
-def growth_by_models(cell: Cell, source: Source) -> Iterator[Row]:
+def shape_rows(cell: Cell, times: Times) -> Iterator[Row]:
+    for (by, size, *_), name in product(SHAPES, cell.contenders):
+        yield _growth_row(cell, times, f"{name} {by} {size}", contender=name, by=by, size=size)
+
+
+def model_calls(cell: Cell, source: Source) -> dict[str, Call]:
     """An epoch of K models at once, on as many graphs as MUTAG has."""
     graphs = source.graphs.subset(np.random.default_rng(0).permutation(len(source.graphs))[:188])
     train, held_out = np.split(np.arange(len(graphs)), [len(graphs) * 9 // 10])
@@ -153,41 +225,64 @@ def growth_by_models(cell: Cell, source: Source) -> Iterator[Row]:
     settings = Settings.of("sar-gcn", {"model.hidden": cell.hidden, "training.patience": 0})
     members = [Member(fold, replace(settings.training, seed=seed)) for seed in range(max(GROWTH_MODELS))]
     together = {k: Ensemble(graphs, settings, members[:k], cell.device) for k in GROWTH_MODELS}
-    calls = {str(k): _finished(partial(_epoch_of, ensemble), ensemble.device) for k, ensemble in together.items()}
-    times = _timed(cell, calls)
+    return {str(k): _finished(partial(_epoch_of, ensemble), ensemble.device) for k, ensemble in together.items()}
+
+
+def model_rows(cell: Cell, times: Times) -> Iterator[Row]:
     for k in GROWTH_MODELS:
         yield _growth_row(cell, times, str(k), contender="sar-gcn", by="models", size=k)
 
 
-def folds(cell: Cell, source: Source) -> Iterator[Row]:
-    """An epoch of each of ten folds of a set like MUTAG: all at once, and one after the other."""
+def fold_calls(cell: Cell, source: Source) -> dict[str, Call]:
+    """An epoch of each of ten folds of a set like MUTAG: this project's models all at once, others one by one."""
     graphs = random_graphs(188, nodes=18, edges=20)
-    settings = Settings.of(
-        "sar-gcn", {"model.hidden": cell.hidden, "training.batch_size": cell.batch, "training.patience": 0}
-    )
     parts = np.array_split(np.random.default_rng(0).permutation(len(graphs)), 10)
-    held_in = [np.concatenate(parts[:k] + parts[k + 1 :]) for k in range(10)]
-    members = [
-        Member(Fold(train, part, part[:0]), settings.training) for train, part in zip(held_in, parts, strict=True)
-    ]
-    together = Ensemble(graphs, settings, members, cell.device)
+    folds = [Fold(np.concatenate(parts[:k] + parts[k + 1 :]), parts[k], parts[k][:0]) for k in range(10)]
+    calls: dict[str, Call] = {}
+    for name in cell.contenders:
+        call = _one_by_one(name, graphs, folds, cell) if name in OTHERS else _all_at_once(name, graphs, folds, cell)
+        calls[name] = _finished(call, torch.device(cell.device))
+    return calls
+
+
+def _all_at_once(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell) -> Call:
+    sizes = {"model.hidden": cell.hidden, "training.batch_size": cell.batch, "training.patience": 0}
+    settings = Settings.of(name, sizes)
+    return partial(_epoch_of, Ensemble(graphs, settings, [Member(f, settings.training) for f in folds], cell.device))
+
+
+def _one_by_one(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell) -> Call:
     encoder = Encoder.fit(DataConfig(), graphs)
-    alone = []
-    for train in held_in:
-        work = Workload(graphs.subset(train), encoder.encode(graphs.subset(train)), torch.device(cell.device))
-        alone.append(CONTENDERS["pyg-sar-gcn"][1](work, work.model("sar-gcn", cell.hidden)).epochs(cell.batch))
-    calls = {"sar-gcn": partial(_epoch_of, together), "pyg-sar-gcn": partial(_each, next, alone)}
-    yield from _rows(cell, _timed(cell, {name: _finished(call, together.device) for name, call in calls.items()}))
+    sets = [graphs.subset(fold.train) for fold in folds]
+    works = [Workload(own, encoder.encode(own), torch.device(cell.device)) for own in sets]
+    built = [next(iter(_built(replace(cell, contenders=(name,)), work).values())) for work in works]
+    return partial(_each, next, [contender.epochs(cell.batch) for contender in built])
 
 
-KINDS: dict[str, Callable[[Cell, Source], Iterator[Row]]] = {
-    "step": steps,
-    "epoch": epochs,
-    "assembly": assembly,
-    "growth by batch": growth_by_batch,
-    "growth by shape": growth_by_shape,
-    "growth by models": growth_by_models,
-    "folds": folds,
+def ratio_rows(cell: Cell, times: Times) -> Iterator[Row]:
+    """Every contender against its references."""
+    for contender in cell.contenders:
+        for reference in REFERENCES.get(contender, ("pyg-gcn",)):
+            if reference in cell.contenders and reference != contender:
+                row = _row(cell, times, contender, *times.ratio(contender, reference))
+                yield row | {"kind": cell.kind, "contender": contender, "reference": reference}
+
+
+class Kind(NamedTuple):
+    """A kind of measurement: what to call, and what to make of the times."""
+
+    calls: Callable[[Cell, Source], dict[str, Call]]
+    rows: Callable[[Cell, Times], Iterator[Row]]
+
+
+KINDS = {
+    "step": Kind(step_calls, ratio_rows),
+    "epoch": Kind(epoch_calls, ratio_rows),
+    "assembly": Kind(assembly_calls, ratio_rows),
+    "folds": Kind(fold_calls, ratio_rows),
+    "growth by batch": Kind(batch_calls, batch_rows),
+    "growth by shape": Kind(shape_calls, shape_rows),
+    "growth by models": Kind(model_calls, model_rows),
 }
 
 
@@ -233,12 +328,14 @@ def _built(cell: Cell, work: Workload) -> dict[str, Contender]:
     return {name: CONTENDERS[name][1](work, models[CONTENDERS[name][0]]) for name in cell.contenders}
 
 
-def _step_calls(cell: Cell, work: Workload, indices: list[np.ndarray]) -> dict[str, Callable[[], None]]:
-    contenders = _built(cell, work)
-    check_equal(contenders, indices)
+def _steps_of(cell: Cell, work: Workload, indices: list[np.ndarray]) -> dict[str, Call]:
+    """Steps over batches, once the contenders have been shown to be equal, also to those of the other process."""
+    families = {CONTENDERS[name][0] for name in cell.contenders}
+    others = tuple(name for name in OTHERS if CONTENDERS[name][0] in families and name not in cell.contenders)
+    check_equal(_built(replace(cell, contenders=cell.contenders + others), work), indices)
     return {
         name: _finished(partial(_each, contender.step, [contender.batch(index) for index in indices]), work.device)
-        for name, contender in contenders.items()
+        for name, contender in _built(cell, work).items()
     }
 
 
@@ -256,19 +353,6 @@ def _finished(call: Callable[[], Any], device: torch.device) -> Callable[[], Non
             torch.cuda.synchronize(device)
 
     return wait
-
-
-def _timed(cell: Cell, calls: dict[str, Callable[[], None]]) -> Times:
-    return interleave(calls, rounds=cell.rounds, most_seconds=cell.most_seconds, busy_limit=cell.busy_limit)
-
-
-def _rows(cell: Cell, times: Times) -> Iterator[Row]:
-    """Every contender against its references."""
-    for contender in cell.contenders:
-        for reference in REFERENCES.get(contender, ("pyg-gcn",)):
-            if reference in cell.contenders and reference != contender:
-                row = _row(cell, times, contender, *times.ratio(contender, reference))
-                yield row | {"kind": cell.kind, "contender": contender, "reference": reference}
 
 
 def _row(cell: Cell, times: Times, name: str, ratio: float, spread: float) -> Row:

@@ -7,17 +7,20 @@ import resource
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from multiprocessing import active_children
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-__all__ = ["Meter", "Times", "interleave"]
+__all__ = ["Meter", "Times", "interleave", "seconds"]
 
 PROC_STAT = Path("/proc/stat")
 
 
 class Meter:
-    """How many cores everything but this process uses, by Linux's count of busy time; none where that is not kept.
+    """How many cores everything but this process and its children uses, by Linux's count of busy time; none where that
+    is not kept.
 
     >>> meter = Meter()
     >>> others = meter.others()
@@ -49,8 +52,19 @@ def _busy_seconds() -> float | None:
 
 
 def _own_seconds() -> float:
+    """Of this process and its children, those that still run included."""
     usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(u.ru_utime + u.ru_stime for u in usage)
+    running = sum(_seconds_of(child.pid) for child in active_children() if child.pid is not None)
+    return sum(u.ru_utime + u.ru_stime for u in usage) + running
+
+
+def _seconds_of(pid: int) -> float:
+    try:
+        # After the name in parentheses, which may hold anything, the fields 3 and on; 14 and 15 are user and system.
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -71,7 +85,7 @@ class Times:
 
 
 def interleave(
-    calls: Mapping[str, Callable[[], None]],
+    calls: Mapping[str, Callable[[], Any]],
     *,
     rounds: int,
     most_seconds: float,
@@ -93,7 +107,7 @@ def interleave(
     start = time.perf_counter()
     while len(quiet) < rounds and len(busy) < rounds:
         meter = Meter()
-        taken = {name: _seconds(calls[name]) for name in rng.permutation(names).tolist()}
+        taken = {name: seconds(calls[name]) for name in rng.permutation(names).tolist()}
         others = meter.others()
         use[id(taken)] = others
         (quiet if others is None or others <= busy_limit else busy).append(taken)
@@ -102,11 +116,12 @@ def interleave(
     refused = len(quiet) < enough
     counted = quiet + busy if refused else quiet
     known = [others for taken in counted if (others := use[id(taken)]) is not None]
-    seconds = {name: np.array([taken[name] for taken in counted]) for name in names}
-    return Times(seconds, float(np.mean(known)) if known else None, refused)
+    found = {name: np.array([taken[name] for taken in counted]) for name in names}
+    return Times(found, float(np.mean(known)) if known else None, refused)
 
 
-def _seconds(call: Callable[[], None]) -> float:
+def seconds(call: Callable[[], Any]) -> float:
+    """How long the call takes, or says that it took."""
     start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+    own = call()
+    return own if isinstance(own, float) else time.perf_counter() - start
