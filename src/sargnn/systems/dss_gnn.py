@@ -146,7 +146,6 @@ def over_copies(h: Float[Tensor, "rows d"], bag: Bag, batch: PackedBatch) -> Flo
     return total * batch.uniform.unsqueeze(-1)  # as many copies as the graph has nodes
 
 
-@torch.no_grad()
 def ego_networks(batch: PackedBatch, hops: int) -> Bag:
     """EGO+: for every node r all nodes of its graph, marked, with the edges whose ends are within ``hops`` of r.
 
