@@ -74,7 +74,7 @@ def test_a_store_without_rows_gives_an_empty_figure(name: str, tmp_path: Path) -
     study = plan.study(PRESETS["smoke"], facts)
     with Store(tmp_path / "rows.sqlite") as store:
         found = finished_rows(plan, study, store)
-    assert plan.sheet(study, *found).rows == ()
+    assert all("not measured" in row for row in plan.sheet(study, *found).rows)
     assert plan.sheet(study, *found).claims == ()
     plan.draw(study, *found)
 

@@ -43,10 +43,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         return replace(study, cells=dict(list(study.cells.items())[:2]))
 
     plan = FIGURES["figure-optimization"]
-    figure = replace(plan, study=lambda preset: first_two(only(plan.study(preset), "MUTAG")))
+    figure = replace(plan, study=lambda preset, facts: first_two(only(plan.study(preset, facts), "MUTAG")))
     studies = {
-        "table1": lambda preset: first_two(table1(preset, data=("MUTAG",))),
-        "table2": lambda preset: first_two(table2(preset, data=("MUTAG",))),
+        "table1": lambda preset, facts: first_two(table1(preset, facts, data=("MUTAG",))),
+        "table2": lambda preset, facts: first_two(table2(preset, facts, data=("MUTAG",))),
     }
     figures = {"figure-optimization": figure}
     monkeypatch.setattr(reproduce, "STUDIES", studies)

@@ -39,11 +39,8 @@ def study(preset: paper.Preset, facts: Facts = load_facts) -> Study:
 
 
 def sheet(study: Study, results: Results, rows: list[Row]) -> Sheet:
-    """The numbers of the cells that are measured."""
-    numbers = [
-        (policy, data, f"{100 * result.mean:.1f} ± {100 * result.std:.1f}", f"{_best_epoch(result):.0f}")
-        for (policy, data), result in results.items()
-    ]
+    """The numbers of all cells."""
+    numbers = [(*where, *_numbers(results.get(where))) for where in study.cells]
     columns = ("policy", "data", "test accuracy, %", "best epoch, mean")
     return Sheet(study.title, CAPTION, tuple(_claims(results)), columns, tuple(numbers))
 
@@ -64,8 +61,12 @@ def curve(rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray]:
     return np.nanmean(table, axis=0), np.nanstd(table, axis=0)
 
 
-def _best_epoch(result: CellResult) -> float:
-    return float(np.mean([row["best_epoch"] for row in result.rows]))
+def _numbers(result: CellResult | None) -> tuple[str, str]:
+    """Test accuracy and best epoch."""
+    if result is None:
+        return "not measured", "-"
+    best_epoch = np.mean([row["best_epoch"] for row in result.rows])
+    return f"{100 * result.mean:.1f} ± {100 * result.std:.1f}", f"{best_epoch:.0f}"
 
 
 def _claims(results: Results) -> list[Claim]:
@@ -80,10 +81,10 @@ def _claims(results: Results) -> list[Claim]:
 
 @house_style()
 def draw(study: Study, results: Results, rows: list[Row]) -> Figure:
-    """Learning curves, a panel for each data set."""
-    figure = Figure(figsize=(9, 3), layout="constrained")
-    sets = list(dict.fromkeys(data for _, data in study.cells))
-    for axes, data in zip(figure.subplots(1, len(sets), squeeze=False)[0], sets, strict=True):
+    """Learning curves, a panel for each data set that is measured."""
+    sets = list(dict.fromkeys(data for _, data in results))
+    figure = Figure(figsize=(4.5 * max(len(sets), 1), 3), layout="constrained")
+    for axes, data in zip(figure.subplots(1, max(len(sets), 1), squeeze=False)[0], sets, strict=False):
         axes.set(title=data, xlabel="epoch", ylabel="validation accuracy")
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
         axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
