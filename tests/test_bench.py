@@ -20,7 +20,8 @@ from sargnn.bench.contenders import CONTENDERS, FAMILIES, Workload
 from sargnn.bench.measure import Cell, check_equal, random_graphs
 from sargnn.bench.plan import Plan
 from sargnn.cli import main
-from sargnn.data.encodings import DataConfig, Encoder
+from sargnn.data.encoder import Encoder
+from sargnn.data.encodings import DataConfig
 from sargnn.errors import InputError
 
 CELL = Cell("step", ("sar-gcn", "pyg-gcn", "pyg-sar-gcn"), 5, 8, 1, "cpu", rounds=3, most_seconds=0.0, busy_limit=1e9)

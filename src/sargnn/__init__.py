@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sargnn.data.batch import PackedBatch as PackedBatch
     from sargnn.data.batch import PaddedBatch as PaddedBatch
+    from sargnn.data.encoder import Encoder as Encoder
     from sargnn.data.encodings import DataConfig as DataConfig
-    from sargnn.data.encodings import Encoder as Encoder
     from sargnn.data.graphs import GraphSet as GraphSet
     from sargnn.data.graphs import pack as pack
     from sargnn.data.sources import load as load
@@ -47,7 +47,8 @@ __version__ = "0.1.0"
 _HOME = {
     "sargnn.data.batch": ("PackedBatch", "PaddedBatch"),
     "sargnn.data.tensor_set": ("TensorSet",),
-    "sargnn.data.encodings": ("DataConfig", "Encoder"),
+    "sargnn.data.encoder": ("Encoder",),
+    "sargnn.data.encodings": ("DataConfig",),
     "sargnn.data.graphs": ("GraphSet", "pack"),
     "sargnn.data.sources": ("load",),
     "sargnn.data.splits": ("Fold", "holdout", "official", "read_splits", "stratified_folds", "write_splits"),

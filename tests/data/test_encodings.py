@@ -11,8 +11,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sargnn.data import encodings
-from sargnn.data.encodings import ENCODINGS, DataConfig, Encoder
+from sargnn.data import structure
+from sargnn.data.encoder import Encoder
+from sargnn.data.encodings import ENCODINGS, DataConfig
 from sargnn.data.graphs import GraphSet, equal_size, pack
 from sargnn.errors import InputError
 
@@ -230,8 +231,8 @@ def test_large_graphs_are_computed_sparsely_with_equal_results(name: str, monkey
     row, column = np.nonzero(np.triu(rng.random((60, 60)) < 0.1, 1))
     graphs = undirected((60, list(zip(row.tolist(), column.tolist(), strict=True))), (3, PATH))
     dense = encoded(graphs, name, laplacian_vectors=4)
-    monkeypatch.setattr(encodings, "DENSE_NODES", 10)
-    monkeypatch.setattr(encodings, "CELLS", 60 * 7)  # so that a large part takes several chunks of columns
+    monkeypatch.setattr(structure, "DENSE_NODES", 10)
+    monkeypatch.setattr(structure, "CELLS", 60 * 7)  # so that a large part takes several chunks of columns
     np.testing.assert_allclose(encoded(graphs, name, laplacian_vectors=4), dense, atol=1e-6)
 
 

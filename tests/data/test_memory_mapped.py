@@ -14,7 +14,8 @@ import torch
 
 from sargnn.data import tensor_set as batches
 from sargnn.data.batch import PackedBatch, PaddedBatch
-from sargnn.data.encodings import DataConfig, Encoder
+from sargnn.data.encoder import Encoder
+from sargnn.data.encodings import DataConfig
 from sargnn.data.graphs import GraphSet
 from sargnn.data.synthetic import triangles
 from sargnn.data.tensor_set import StreamedSet, TensorSet, tensor_set
@@ -29,7 +30,8 @@ import sys
 import numpy as np
 import torch
 from sargnn.data.tensor_set import StreamedSet
-from sargnn.data.encodings import DataConfig, Encoder
+from sargnn.data.encoder import Encoder
+from sargnn.data.encodings import DataConfig
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold
 from sargnn.nn.model import SARGNN, ModelConfig

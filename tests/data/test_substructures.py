@@ -10,8 +10,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from expressive import PAIRS, undirected
-from sargnn.data import encodings
-from sargnn.data.encodings import DataConfig, Encoder
+from sargnn.data import structure
+from sargnn.data.encoder import Encoder
+from sargnn.data.encodings import DataConfig
 from sargnn.data.graphs import pack
 from sargnn.data.substructures import PATTERNS, count_dense, count_sparse
 from sargnn.errors import InputError
@@ -91,12 +92,12 @@ def test_an_unknown_pattern_is_refused() -> None:
 
 def test_long_counts_are_kept_and_damaged_ones_counted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SARGNN_DATA", str(tmp_path))
-    monkeypatch.setattr(encodings, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(structure, "KEPT_SECONDS", 0.0)
     graphs = pack([(4, undirected(list(TAIL.edges)))])
     encoder = Encoder.fit(DataConfig(("substructures",)), graphs)
     expected = encoder.encode(graphs)
     (kept,) = (tmp_path / "substructures").iterdir()
-    monkeypatch.setattr(encodings, "count_dense", lambda *_: pytest.fail("counted again"))
+    monkeypatch.setattr(structure, "count_dense", lambda *_: pytest.fail("counted again"))
     assert np.array_equal(encoder.encode(graphs), expected)
     monkeypatch.undo()
     monkeypatch.setenv("SARGNN_DATA", str(tmp_path))

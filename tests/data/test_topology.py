@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from sargnn.data import encodings, topology
-from sargnn.data.encodings import DataConfig, Encoder
+from sargnn.data import structure, topology
+from sargnn.data.encoder import Encoder
+from sargnn.data.encodings import DataConfig
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.topology import COLUMNS, local_profile
 from sargnn.errors import InputError
@@ -24,7 +25,7 @@ def graph_set(*graphs: nx.Graph) -> GraphSet:
 
 
 def profiles(*graphs: nx.Graph) -> np.ndarray:
-    return encodings._profiles(graph_set(*graphs))
+    return structure.node_profiles(graph_set(*graphs))
 
 
 def literal(g: nx.Graph) -> np.ndarray:
@@ -79,8 +80,8 @@ def test_large_and_small_graphs_are_computed_alike(monkeypatch: pytest.MonkeyPat
     """Sparsely, from a few nodes at a time, and in pieces of a few edges."""
     g = nx.gnm_random_graph(60, 120, 0)
     dense = profiles(g)
-    monkeypatch.setattr(encodings, "DENSE_NODES", 2)
-    monkeypatch.setattr(encodings, "CELLS", 300)
+    monkeypatch.setattr(structure, "DENSE_NODES", 2)
+    monkeypatch.setattr(structure, "CELLS", 300)
     monkeypatch.setattr(topology, "CELLS", 7)
     np.testing.assert_allclose(profiles(g), dense, atol=1e-9)
 
@@ -108,8 +109,8 @@ def test_a_fitted_record_of_another_width_is_refused(field: str) -> None:
 
 def test_profiles_that_took_long_are_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SARGNN_DATA", str(tmp_path))
-    monkeypatch.setattr(encodings, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(structure, "KEPT_SECONDS", 0.0)
     g = nx.gnm_random_graph(20, 40, 0)
     first = profiles(g)
-    monkeypatch.setattr(encodings, "local_profile", None)
+    monkeypatch.setattr(structure, "local_profile", None)
     np.testing.assert_array_equal(profiles(g), first)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import literal
-from sargnn.data.encodings import Encoder
+from sargnn.data.encoder import Encoder
 from sargnn.errors import InputError
 from sargnn.explain.masking import hard_mask, masked_probabilities, soft_mask
 from sargnn.nn import ModelConfig

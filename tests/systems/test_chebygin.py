@@ -105,7 +105,7 @@ def test_both_layouts_agree(attention: Any, threshold: float) -> None:
 def test_divergence_is_zero_where_the_truth_is_met_and_teaches_the_attention_alone() -> None:
     graphs = triangles(train=10, validation=0, test=0, test_large=0)
     settings = Settings.of("chebygin", {"model.hidden": 8, "model.order": 2})
-    from sargnn.data.encodings import Encoder
+    from sargnn.data.encoder import Encoder
     from sargnn.data.tensor_set import TensorSet
 
     batch = TensorSet(graphs, Encoder.fit(settings.data, graphs).encode(graphs)).packed(np.arange(10))

@@ -10,7 +10,8 @@ from torch_geometric.nn import GINConv
 
 from expressive import PAIRS, gap, randomised, undirected
 from literal import EXAMPLES, LAYOUTS, batch_of, edge_arguments
-from sargnn.data.encodings import DataConfig, Encoder
+from sargnn.data.encoder import Encoder
+from sargnn.data.encodings import DataConfig
 from sargnn.data.graphs import pack
 from sargnn.data.synthetic import triangles
 from sargnn.data.tensor_set import TensorSet

@@ -14,7 +14,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from expressive import PAIRS, undirected
 from sargnn.data.batch import PackedBatch
-from sargnn.data.encodings import DataConfig, Encoder
+from sargnn.data.encoder import Encoder
+from sargnn.data.encodings import DataConfig
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.splits import Fold
 from sargnn.data.tensor_set import TensorSet, tensor_set

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from sargnn.data.batch import Batch
-from sargnn.data.encodings import Encoder
+from sargnn.data.encoder import Encoder
 from sargnn.data.graphs import pack
 from sargnn.data.splits import Fold
 from sargnn.data.tensor_set import TensorSet

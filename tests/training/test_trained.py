@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from command import answer_of, error_of
-from sargnn.data.encodings import Encoder
+from sargnn.data.encoder import Encoder
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.sources import load
 from sargnn.errors import InputError

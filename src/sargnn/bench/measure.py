@@ -17,7 +17,8 @@ from sargnn.allocator import keep_freed_memory
 from sargnn.bench.contenders import CONTENDERS, Contender, Workload
 from sargnn.bench.timing import Times, interleave, seconds
 from sargnn.console import note
-from sargnn.data.encodings import DataConfig, Encoder
+from sargnn.data.encoder import Encoder
+from sargnn.data.encodings import DataConfig
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.splits import Fold
 from sargnn.data.synthetic import triangles

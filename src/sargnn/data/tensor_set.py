@@ -14,7 +14,7 @@ from sargnn.data.batch import Batch, PackedBatch, PaddedBatch, PairedBatch
 from sargnn.data.graphs import GraphSet, ranges
 
 if TYPE_CHECKING:
-    from sargnn.data.encodings import Encoder
+    from sargnn.data.encoder import Encoder
 
 __all__ = ["StreamedSet", "TensorSet", "held_set", "tensor_set"]
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
-from sargnn.data.encodings import Encoder
+from sargnn.data.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.experiments.store import Job, Row
 from sargnn.experiments.study import load_planned

@@ -22,7 +22,7 @@ from torch.func import functional_call, vmap
 from torch.nn import functional as F
 
 from sargnn.data.batch import Batch
-from sargnn.data.encodings import Encoder
+from sargnn.data.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold
 from sargnn.training.blocks import Block, Fields, Room, make_block

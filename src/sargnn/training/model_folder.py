@@ -23,7 +23,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from sargnn.data.encodings import Encoder
+from sargnn.data.encoder import Encoder
 from sargnn.errors import InputError
 from sargnn.files import is_leftover, write_file
 from sargnn.training.loop import TrainingState

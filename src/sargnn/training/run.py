@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from sargnn import __version__
-from sargnn.data.encodings import Encoder
+from sargnn.data.encoder import Encoder
 from sargnn.data.graphs import PARTS, GraphSet
 from sargnn.data.sources import require_two_classes
 from sargnn.data.splits import Fold, holdout, official

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from sargnn.data.encodings import Encoder
+from sargnn.data.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.tensor_set import TensorSet, tensor_set
 from sargnn.errors import InputError
