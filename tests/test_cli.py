@@ -18,10 +18,11 @@ import pytest
 import torch
 
 from disks import enlarge, files_of_at_most, full_disk, read_only
-from sargnn import cli, commands
+from sargnn import __version__, cli, commands
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import stratified_folds, write_splits
 from sargnn.data.synthetic import triangles
+from sargnn.systems import SYSTEMS
 from sargnn.training.model_folder import load_model
 from tiny import shapes, tensors
 
@@ -644,3 +645,13 @@ def test_a_folder_that_cannot_be_written(sargnn: Command, run: Path, data: Path)
         for command in commands_of:
             assert "cannot write" in sargnn(*command).error
         assert list(disk.iterdir()) == []
+
+
+def test_the_version(sargnn: Command) -> None:
+    assert sargnn("--version").out.strip() == __version__
+
+
+def test_help_names_every_model(sargnn: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    words = sargnn("train", "--help").out.replace(",", " ").replace(";", " ").replace(".", " ").split()
+    assert set(SYSTEMS) <= set(words)

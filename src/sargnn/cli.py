@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+import sargnn
 from sargnn.console import note, table
 from sargnn.errors import Diverged, InputError
 
@@ -22,6 +23,7 @@ app = typer.Typer(
     name="sargnn",
     help="Graph classification that shows which nodes decided.",
     no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -35,7 +37,12 @@ Data = Annotated[
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A model folder written by `sargnn train`.")]
 Model = Annotated[
     str | None,
-    typer.Option("--model", help="sar-gcn, sar-gin, sar-sage, sar-gat, gcn, gin, sage, gat or as-published."),
+    typer.Option(
+        "--model",
+        help="sar-gcn, sar-gin, sar-sage, sar-gat; their base models gcn, gin, sage, gat; as-published; or a compared "
+        "system: chebygin, sagpool, deepsets, graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, dss-gnn, slim, dgm, "
+        "topological-forest.",
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -55,6 +62,15 @@ Split = Annotated[
 Part = Annotated[
     str, typer.Option("--part", help="Which graphs: all, or train, validation, test of the run's own split.")
 ]
+
+
+@app.callback()
+def common(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+) -> None:
+    if version:
+        print(sargnn.__version__)
+        raise typer.Exit
 
 
 @app.command()

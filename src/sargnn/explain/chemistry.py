@@ -96,7 +96,8 @@ def fused_rings(molecule: nx.Graph) -> list[list[int]]:
     >>> [sorted(ring) for ring in fused_rings(two_squares)], fused_rings(nx.cycle_graph(6))
     ([[0, 1, 2, 3], [2, 3, 4, 5]], [])
     """
-    rings = [ring for ring in nx.minimum_cycle_basis(molecule) if len(ring) <= LARGEST_RING]
+    found = (ring for ring in nx.minimum_cycle_basis(molecule) if len(ring) <= LARGEST_RING)
+    rings = sorted(found, key=sorted)  # the basis comes in no fixed order
     bonds = [{frozenset(pair) for pair in zip(ring, [*ring[1:], ring[0]], strict=True)} for ring in rings]
     return [ring for i, ring in enumerate(rings) if any(bonds[i] & other for j, other in enumerate(bonds) if j != i)]
 
