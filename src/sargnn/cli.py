@@ -40,8 +40,8 @@ Model = Annotated[
     typer.Option(
         "--model",
         help="sar-gcn, sar-gin, sar-sage, sar-gat; their base models gcn, gin, sage, gat; as-published; or a compared "
-        "system: chebygin, sagpool, deepsets, graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, dss-gnn, slim, dgm, "
-        "topological-forest.",
+        "system: chebygin, sagpool, deepsets, graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, dss-gnn, slim, "
+        "dgm, topological-forest.",
     ),
 ]
 Set = Annotated[

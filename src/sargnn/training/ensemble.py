@@ -226,13 +226,14 @@ class _TrainStep:
         self.weights, self.block, self.config = weights, block, config
         device = block.device
         self.first, self.second = torch.zeros_like(weights.flat), torch.zeros_like(weights.flat)
-        self.count = torch.zeros_like(weights.flat)
         self.decay = torch.tensor([[m.training.weight_decay] for m in members], device=device)
         self.rate = torch.zeros_like(self.decay)
         self.total, self.seen = torch.zeros(2, len(members), device=device)
         self.class_weights = _class_weights(block, members)
         self.rows: Tensor | None = None
         self.turns = _turns(weights, config)
+        self.counts = torch.zeros(len(self.turns), len(members), 1, device=device)
+        """Steps that each member has made in each turn."""
         self.uneven = len({-(-len(m.fold.train) // config.batch_size) for m in members}) > 1
         self.replays: dict[int, Callable[[], None]] = {}
         self.room = Room()
@@ -266,7 +267,7 @@ class _TrainStep:
         return None
 
     def _mutable(self) -> list[Tensor]:
-        return [*self.weights.changing, self.first, self.second, self.count, self.total, self.seen]
+        return [*self.weights.changing, self.first, self.second, self.counts, self.total, self.seen]
 
     def _compute(self, turn: int) -> None:
         assert self.rows is not None
@@ -274,12 +275,11 @@ class _TrainStep:
         y, real = self.block.targets(self.rows)
         active = real.any(1)
         loss = self.losses_of(fields, y, real)
-        names, columns = self.turns[turn]
-        views = [self.weights.views[name] for name in names]
+        views = [self.weights.views[name] for name in self.turns[turn][0]]
         gradients = torch.autograd.grad(loss.sum(), views)
         self.total += torch.where(active, loss.detach(), 0) * real.sum(1)
         self.seen += real.sum(1)
-        self.adam(torch.cat([g.reshape(len(g), -1) for g in gradients], dim=1), columns, active.unsqueeze(1))
+        self.adam(torch.cat([g.reshape(len(g), -1) for g in gradients], dim=1), turn, active.unsqueeze(1))
 
     def _losses(self, fields: Fields, y: Tensor, real: Tensor) -> Tensor:
         """``[K]``: the loss of every member."""
@@ -308,18 +308,21 @@ class _TrainStep:
         return vmap(one)(fields, saliency)
 
     @torch.no_grad()
-    def _adam(self, gradient: Tensor, columns: slice | Tensor, active: Tensor) -> None:
+    def _adam(self, gradient: Tensor, turn: int, active: Tensor) -> None:
         """One step of Adam; members without a graph in this step stand still."""
-        flat, first, second, count = (t[:, columns] for t in (self.weights.flat, self.first, self.second, self.count))
+        columns, count = self.turns[turn][1], self.counts[turn]
+        held = self.first, self.second, self.weights.flat
+        first, second, flat = before = [tensor[:, columns] for tensor in held]
         gradient = gradient + self.decay * flat
-        count = count + active
-        first = torch.where(active, first.lerp(gradient, 1 - BETA1), first)
-        second = torch.where(active, second.lerp(gradient.square(), 1 - BETA2), second)
-        scale = (1 - BETA2**count).sqrt() / (1 - BETA1**count).clamp(min=EPSILON)
-        step = self.rate * scale * first / (second.sqrt() + EPSILON * (1 - BETA2**count).sqrt())
-        moved = torch.where(active, flat - step, flat)
-        for held, new in ((self.first, first), (self.second, second), (self.count, count), (self.weights.flat, moved)):
-            held[:, columns] = new
+        count += active
+        first = first.lerp(gradient, 1 - BETA1)
+        second = second.lerp(gradient.square(), 1 - BETA2)
+        # m / (1 - β1^t) over √(v / (1 - β2^t)) + ε, with what depends on t alone taken out of the large tensors.
+        spread = (1 - BETA2**count).sqrt()
+        rate = self.rate * spread / (1 - BETA1**count).clamp(min=EPSILON)
+        after = first, second, flat - rate * first / (second.sqrt() + EPSILON * spread)
+        for tensor, old, new in zip(held, before, after, strict=True):
+            tensor[:, columns] = torch.where(active, new, old) if self.uneven else new
 
 
 class _Assessment:
