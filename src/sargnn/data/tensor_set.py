@@ -72,7 +72,8 @@ class TensorSet:
         self._stored: dict[str, tuple[Tensor, Tensor]] = {}
 
     def _put(self, values: np.ndarray) -> Tensor:
-        return torch.from_numpy(values).to(self.device)
+        tensor = torch.from_numpy(values)
+        return tensor if self.device.type == "cpu" else tensor.to(self.device)  # even an idle .to() takes its time
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -86,9 +87,10 @@ class TensorSet:
         """The same graphs, in any order: in pairs where that saves padding."""
         if self.layout != "auto" or choose_layout(self.sizes[index]) == "packed":
             return self.batch(index)
-        alone, together = int(self.sizes[index].max()), int(_pairs(index, self.sizes)[1].sum(1).max())
+        order, sizes = _pairs(index, self.sizes)
+        alone, together = int(sizes.max()), int(sizes.sum(1).max())
         saves = together * (together + NODE_WORK) < 2 * alone * (alone + NODE_WORK)
-        return self.paired(index) if saves else self.padded(index)
+        return self._paired(order, sizes) if saves else self.padded(index)
 
     def packed(self, index: np.ndarray | Tensor) -> PackedBatch:
         index = np.asarray(index.cpu()) if isinstance(index, Tensor) else index
@@ -116,7 +118,9 @@ class TensorSet:
 
     def paired(self, index: np.ndarray) -> PairedBatch:
         """The graphs at ``index`` two by two, the largest with the smallest, and so in another order."""
-        order, sizes = _pairs(index, self.sizes)
+        return self._paired(*_pairs(index, self.sizes))
+
+    def _paired(self, order: np.ndarray, sizes: np.ndarray) -> PairedBatch:
         middle, end = sizes.cumsum(1).T[..., None]
         place = np.arange(end.max())
         first, mask = place < middle, place < end
@@ -125,7 +129,7 @@ class TensorSet:
         nodes = np.where(mask, np.where(first, starts[:, :1], starts[:, 1:] - middle) + place, self.node_ptr[-1])
         corners = np.arange(len(mask))[:, None] * len(place) ** 2 + np.array([0, len(place) + 1]) * middle
         own = self._put(np.stack([first, mask & ~first], axis=1)).to(self.x.dtype)
-        return PairedBatch(**self._dense(order, nodes, mask, corners.ravel()), own=own, graphs=len(index))
+        return PairedBatch(**self._dense(order, nodes, mask, corners.ravel()), own=own, graphs=len(order))
 
     def _dense(self, index: np.ndarray, nodes: np.ndarray, mask: np.ndarray, corners: np.ndarray) -> dict[str, Any]:
         """Fields of a padded batch whose row r holds ``nodes[r]`` (padding: the row of zeros), where the matrix of each
@@ -208,9 +212,9 @@ class StreamedSet(TensorSet):
         part = self._part(index)
         return part.padded(np.arange(len(part)), size)
 
-    def paired(self, index: np.ndarray) -> PairedBatch:
-        part = self._part(index)
-        return part.paired(np.arange(len(part)))
+    def _paired(self, order: np.ndarray, sizes: np.ndarray) -> PairedBatch:
+        part = self._part(order)
+        return part._paired(np.arange(len(part)), sizes)
 
     def _part(self, index: np.ndarray | Tensor) -> TensorSet:
         part = self.graphs.subset(index.cpu().numpy() if isinstance(index, Tensor) else index)
