@@ -541,8 +541,8 @@ def fitted(layout: str = "auto", **values: Any) -> list[dict[str, Any]]:
 
 def test_training_in_pairs_is_training_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
-    paired = TensorSet.paired
-    monkeypatch.setattr(TensorSet, "paired", lambda self, index: made.append("pairs") or paired(self, index))
+    paired = TensorSet._paired
+    monkeypatch.setattr(TensorSet, "_paired", lambda self, *pairs: made.append("pairs") or paired(self, *pairs))
     in_pairs = fitted(training__saliency_weight=0.5)
     assert made
     made.clear()
