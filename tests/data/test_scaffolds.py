@@ -76,3 +76,9 @@ def test_the_commands(molecules: Path, tmp_path: Path) -> None:
     assert len(answer["folds"]) == 2  # one division, so each repeat has a score
     shapes().save(tmp_path / "shapes")
     assert "not named by SMILES" in error_of("cv", tmp_path / "shapes", *small)
+
+
+@pytest.mark.parametrize("texts", [["CCO", "CC", "CCN", "CCC"], ["c1ccccc1"] * 10])
+def test_molecules_of_one_scaffold_cannot_be_divided(texts: list[str]) -> None:
+    with pytest.raises(InputError, match=f"got 1 scaffolds, one of them in {len(texts)} of {len(texts)} molecules"):
+        scaffold_split(texts)

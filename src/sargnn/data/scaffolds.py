@@ -46,6 +46,11 @@ def scaffold_split(molecules: GraphSet | Sequence[str], *, validation: float = 0
     for group in sorted(groups.values(), key=lambda group: (len(group), group[0]), reverse=True):
         part = next(i for i in range(3) if sum(map(len, parts[: i + 1])) + len(group) <= ends[i])
         parts[part] += group
+    if not parts[0] or (test and not parts[2]):
+        most = max(map(len, groups.values()))
+        raise InputError(
+            f"got {len(groups)} scaffolds, one of them in {most} of {len(texts)} molecules: too few to divide by"
+        )
     return Fold(*(np.array(sorted(part), np.int64) for part in parts))
 
 
