@@ -291,6 +291,18 @@ def test_heads_are_a_leading_dimension(layout: str, heads: int) -> None:
         torch.testing.assert_close(primitive(*arguments), one_by_one, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_largest_value_is_that_of_a_loop_over_the_nodes(layout: str) -> None:
+    """Also where all values are negative, and 0 for a graph without nodes."""
+    graphs = [*EXAMPLES, Graph(0, (), np.empty((0, 3)))]
+    batch = batch_of(graphs, layout)
+    h = node_values(batch, d=2) - 5
+    rows = torch.stack([batch.per_node(column) for column in h.unbind(-1)], dim=-1)
+    values = rows.split([graph.nodes for graph in graphs])
+    expected = torch.stack([own.max(0).values if len(own) else torch.zeros(2, dtype=h.dtype) for own in values])
+    torch.testing.assert_close(batch.max(h), expected)
+
+
 def test_padding_has_no_share() -> None:
     """Whatever a padding row holds (here a thousand), no softmax gives it weight, so nothing of it is pooled; a graph
     without nodes pools to zero."""
@@ -397,7 +409,7 @@ def test_every_primitive_of_pairs_is_that_of_the_packed_graphs(graphs: list[Grap
     weights = packed.softmax_nodes(v)
     on_graphs = {
         "pool": ((of_nodes(paired, weights) * paired.mask, of_nodes(paired, h)), (weights, h)),
-        "sum": ((of_nodes(paired, h),), (h,)), "read": ((g, of_nodes(paired, h)), (g, h)),
+        "sum": ((of_nodes(paired, h),), (h,)), "max": ((of_nodes(paired, h),), (h,)), "read": ((g, of_nodes(paired, h)), (g, h)),
     }  # fmt: skip
     for name, (ours, theirs) in on_graphs.items():
         got, expected = getattr(paired, name)(*ours), getattr(packed, name)(*theirs)

@@ -50,6 +50,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "frozen random saliency": ("sar-gcn", {"model__saliency": "random"}),
     "uniform saliency": ("sar-gcn", {"model__saliency": "uniform"}),
     "weight decay": ("sar-gcn", {"training__weight_decay": 0.1}),
+    "a committee": ("sar-gcn", {"model__members": 2, "training__class_weights": "balanced"}),
+    "memory, sum and maximum": ("sar-sage", {"model__readout": "all"}),
     "differences of inputs on edges": ("sar-gin", {"model__edge_channels": 3, "model__relative": True}),
 }
 

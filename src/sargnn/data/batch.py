@@ -92,6 +92,10 @@ class Batch(ABC):
         """``sum_j h_j`` over the nodes of each graph: node -> graph."""
 
     @abstractmethod
+    def max(self, h: Tensor) -> Tensor:
+        """The largest value of each feature over the nodes of each graph, 0 where there are none: node -> graph."""
+
+    @abstractmethod
     def spread(self, g: Tensor) -> Tensor:
         """Each graph's vector at each of its nodes: graph -> node."""
 
@@ -233,6 +237,10 @@ class PackedBatch(Batch):
     def sum(self, h: Float[Tensor, "... N d"]) -> Float[Tensor, "... B d"]:
         return _segment_sum(h, self.graph, self.num_graphs)
 
+    def max(self, h: Float[Tensor, "N d"]) -> Float[Tensor, "B d"]:
+        where = self.graph.unsqueeze(-1).expand_as(h)
+        return h.new_zeros(self.num_graphs, h.shape[-1]).scatter_reduce(0, where, h, "amax", include_self=False)
+
     def spread(self, g: Float[Tensor, "... B d"]) -> Float[Tensor, "... N d"]:
         return g.index_select(-2, self.graph)
 
@@ -327,6 +335,9 @@ class PaddedBatch(Batch):
 
     def sum(self, h: Float[Tensor, "... B n d"]) -> Float[Tensor, "... B d"]:
         return self.pool(self._real, h)
+
+    def max(self, h: Float[Tensor, "B n d"]) -> Float[Tensor, "B d"]:
+        return _largest(h, self.mask)
 
     def spread(self, g: Float[Tensor, "... B d"]) -> Float[Tensor, "... B n d"]:
         return g.unsqueeze(-2).expand(*g.shape[:-1], self.mask.shape[-1], g.shape[-1])
@@ -440,6 +451,9 @@ class PairedBatch(PaddedBatch):
     def sum(self, h: Float[Tensor, "... rows n d"]) -> Float[Tensor, "... B d"]:
         return self._by_graph(self.own @ h)
 
+    def max(self, h: Float[Tensor, "rows n d"]) -> Float[Tensor, "B d"]:
+        return self._by_graph(_largest(h.unsqueeze(-3), self.own > 0))
+
     def spread(self, g: Float[Tensor, "... B d"]) -> Float[Tensor, "... rows n d"]:
         return self.own.mT @ self._by_row(g)
 
@@ -489,3 +503,9 @@ def _first_of_each(which: Int[Tensor, " M"], kinds: int) -> Int[Tensor, " kinds"
     """
     positions = torch.arange(len(which), device=which.device)
     return positions.new_zeros(kinds).scatter_reduce(0, which, positions, "amin", include_self=False)
+
+
+def _largest(h: Float[Tensor, "... n d"], kept: Bool[Tensor, "... n"]) -> Float[Tensor, "... d"]:
+    """The largest value of each feature over the rows that are ``kept``, 0 where there are none."""
+    largest = h.masked_fill(~kept.unsqueeze(-1), float("-inf")).amax(-2)
+    return largest.masked_fill(~kept.any(-1, keepdim=True), 0.0)

@@ -43,8 +43,9 @@ class ModelConfig:
     """d and d_s, features of queries and keys; none: the same as hidden."""
     saliency: Literal["learned", "uniform", "random", "redrawn", "none"] = "learned"
     """learned (eq. saliency); uniform, random or redrawn: ablations; none: the backbone is not regularised."""
-    readout: Literal["memory", "sum"] = "memory"
-    """What is classified: the last memory, or the sum of the last node features."""
+    readout: Literal["memory", "sum", "all"] = "memory"
+    """What is classified: the last memory, the sum of the last node features, or the memory with their sum and their
+    maximum beside it."""
     fusion: Literal["weighted", "scaling"] = "weighted"
     """How saliency enters the weights: weighted sum (eq. regular1) or scaling (eq. regular2)."""
     beta: float = 1.0
@@ -74,9 +75,11 @@ class ModelConfig:
     """P, numbers made of each edge's inputs that multiply its message (GAT: that enter its attention); 0: none."""
     relative: bool = False
     """Whether edge channels also see the difference of the node inputs at an edge's two ends."""
+    members: int = 1
+    """Models of this config that learn side by side and vote (:class:`~sargnn.nn.committee.Committee`)."""
 
     def __post_init__(self) -> None:
-        for name in ("layers", "hidden", "iterations", "memory_heads", "heads", "memory", "attention"):
+        for name in ("layers", "hidden", "iterations", "memory_heads", "heads", "memory", "attention", "members"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"model.{name}: got {value}, expected at least 1")
@@ -157,8 +160,8 @@ class SARGNN(nn.Module):
         self.initial_memory = InitialMemory(memory) if reads else None
         self.memory_layers = _memory_layers(c, widths[:reads], memory, attention)
         self.edge_channels = _edge_channels(c, inputs, edge_inputs)
-        out = memory if c.readout == "memory" else c.hidden
-        hidden = 2 * out if c.memory_block == "as-published" else out
+        out = {"memory": memory, "sum": c.hidden, "all": memory + 2 * c.hidden}[c.readout]
+        hidden = (2 if c.memory_block == "as-published" else 1) * (memory if c.readout == "memory" else c.hidden)
         self.head = perceptron(out + graph_inputs, hidden, classes, c.dropout)
 
     def encode(self, batch: Batch) -> Encoding:
@@ -176,8 +179,13 @@ class SARGNN(nn.Module):
                 saliency.append(s)
             h = layer(h, batch, s, self.fusion, channels)  # H^l = F_B(H^{l-1}, s^{l-1})
             h = F.dropout(self.norms[l](h, batch), self.config.dropout, self.training)
-        vector = batch.sum(h) if self.config.readout == "sum" else self.memory_layers[-1](h, memory, batch)  # M^{L+1}
-        return Encoding(self._with_graph_inputs(vector, batch), h, tuple(saliency))
+        return Encoding(self._with_graph_inputs(self._readout(h, memory, batch), batch), h, tuple(saliency))
+
+    def _readout(self, h: Tensor, memory: Tensor | None, batch: Batch) -> Float[Tensor, "B d"]:
+        if self.config.readout == "sum":
+            return batch.sum(h)
+        last = self.memory_layers[-1](h, memory, batch)  # M^{L+1}
+        return last if self.config.readout == "memory" else torch.cat([last, batch.sum(h), batch.max(h)], dim=-1)
 
     def _with_graph_inputs(self, vector: Float[Tensor, "B d"], batch: Batch) -> Float[Tensor, "B d_g"]:
         if not self.graph_inputs:
@@ -222,7 +230,7 @@ def _edge_channels(c: ModelConfig, inputs: int, edge_inputs: int) -> EdgeChannel
 def _memory_reads(c: ModelConfig) -> int:
     """Layers of memory: L for learned saliency, one more to classify by it, all L+1 if only that; none for the base
     model."""
-    if c.readout == "memory":
+    if c.readout != "sum":
         return c.layers + 1
     return 0 if c.saliency in ("none", "uniform") else c.layers
 

@@ -12,6 +12,7 @@ from typing import Any
 from torch import nn
 
 from sargnn.errors import InputError
+from sargnn.nn.committee import Committee
 from sargnn.nn.model import VARIANTS
 
 __all__ = ["SYSTEMS", "System", "find_system"]
@@ -29,6 +30,8 @@ class System:
     values: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     """Values of the data config that belong to the system: the node inputs without which it would be another one."""
+    training: dict[str, Any] = field(default_factory=dict)
+    """Values of the training config that belong to it."""
 
     @cached_property
     def model(self) -> type[nn.Module]:
@@ -49,7 +52,9 @@ class System:
             field = {"edge_inputs": "edge_encodings"}.get(name, name)
             what = name.replace("_", " ")
             raise InputError(f"data.{field}: got {more[name]} {what}, expected none: {self.model.__name__} reads none")
-        return self.model(config, inputs=inputs, classes=classes, **more)
+        members = getattr(config, "members", 1)
+        models = [self.model(config, inputs=inputs, classes=classes, **more) for _ in range(members)]
+        return models[0] if members == 1 else Committee(models)
 
     def _named(self, which: int) -> Any:
         module, _, names = self.place.partition(":")

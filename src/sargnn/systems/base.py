@@ -171,24 +171,15 @@ def real_nodes(batch: Batch) -> Float[Tensor, "*nodes"]:
     return (batch.uniform > 0).to(batch.x.dtype)
 
 
-def graph_max(h: Float[Tensor, "*nodes d"], batch: Batch, kept: Tensor | None = None) -> Float[Tensor, "B d"]:
-    """The largest value of each feature over the nodes of each graph, or over those where ``kept`` is 1; 0 where there
-    are none.
+def graph_max(h: Float[Tensor, "*nodes d"], batch: Batch, kept: Float[Tensor, "*nodes"]) -> Float[Tensor, "B d"]:
+    """The largest value of each feature over the nodes of each graph where ``kept`` is 1; 0 where there are none.
 
     >>> batch = PackedBatch.from_edges(torch.tensor([[1.0], [3.0], [-2.0]]), torch.empty(2, 0, dtype=torch.long))
-    >>> graph_max(batch.x, batch).item()
-    3.0
+    >>> graph_max(batch.x, batch, kept=torch.tensor([1.0, 0.0, 1.0])).item()
+    1.0
     """
-    kept = real_nodes(batch) if kept is None else kept
-    h = h.masked_fill(kept.unsqueeze(-1) == 0, float("-inf"))
-    if isinstance(batch, PaddedBatch):
-        highest = h.amax(-2)
-    else:
-        assert isinstance(batch, PackedBatch)
-        where = batch.graph.unsqueeze(-1).expand_as(h)
-        empty = h.new_full((batch.num_graphs, h.shape[-1]), float("-inf"))
-        highest = empty.scatter_reduce(0, where, h, "amax")
-    return highest.masked_fill(highest == float("-inf"), 0.0)
+    largest = batch.max(h.masked_fill(kept.unsqueeze(-1) == 0, float("-inf")))
+    return largest.masked_fill(largest == float("-inf"), 0.0)
 
 
 def node_ranks(scores: Float[Tensor, "*nodes"], batch: Batch) -> Int[Tensor, "*nodes"]:

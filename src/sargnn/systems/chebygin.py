@@ -184,6 +184,6 @@ def above(
     a: Float[Tensor, "*nodes"], threshold: float, kept: Float[Tensor, "*nodes"], batch: Batch
 ) -> Float[Tensor, "*nodes"]:
     """1 at the kept nodes with more attention than the threshold, and always at those that have the most."""
-    highest = batch.spread(graph_max(a.detach().unsqueeze(-1), batch)).squeeze(-1)
+    highest = batch.spread(batch.max(a.detach().unsqueeze(-1))).squeeze(-1)
     # Nodes that are alike to the model may differ by rounding: they stay or go together.
     return kept * ((a > threshold) | (a >= highest * (1 - 1e-5)))

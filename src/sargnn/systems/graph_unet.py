@@ -37,7 +37,7 @@ from torch.nn import functional as F
 from sargnn.data.batch import Batch, PackedBatch
 from sargnn.errors import InputError
 from sargnn.nn.model import Encoding
-from sargnn.systems.base import TIE, GraphModel, graph_max, node_ranks, require_at_least, require_share
+from sargnn.systems.base import TIE, GraphModel, node_ranks, require_at_least, require_share
 
 __all__ = ["GraphUNet", "GraphUNetConfig"]
 
@@ -164,4 +164,4 @@ def unpooled(h: Float[Tensor, "kept d"], kept: Int[Tensor, " kept"], nodes: int)
 
 def readout(h: Float[Tensor, "N d"], batch: PackedBatch) -> Float[Tensor, "B 3*d"]:
     """Maximum, sum and mean over the nodes."""
-    return torch.cat([graph_max(h, batch), batch.sum(h), batch.pool(batch.uniform, h)], dim=1)
+    return torch.cat([batch.max(h), batch.sum(h), batch.pool(batch.uniform, h)], dim=1)

@@ -186,14 +186,15 @@ class _Weights:
         self.best = [value.detach().clone() for value in self.changing]
 
     def forward(self, block: Block, fields: Fields, graphs: int, train: bool) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Logits ``[K, B, C]`` of the first ``graphs`` graphs, and saliency of each layer, ``[K, *nodes]``."""
+        """Logits of the first ``graphs`` graphs, ``[K, B, C]`` (of each member of a committee in training, ``[K, M, B,
+        C]``), and saliency of each layer, ``[K, *nodes]``."""
         self.template.train(train)
 
         def one(state: dict[str, Tensor], fields: Fields) -> Any:
             return functional_call(self.template, state, (block.batch(fields, graphs),))
 
         logits, saliency = vmap(one, randomness="different")(self.state, fields)
-        return logits[:, :graphs], saliency
+        return logits[..., :graphs, :], saliency
 
     def keep_best(self, better: np.ndarray) -> None:
         """Remember the present weights of the members that are better than ever."""
@@ -285,7 +286,9 @@ class _TrainStep:
         """``[K]``: the loss of every member."""
         logits, saliency = self._forward(fields, real.any(1))
         share = real * self.class_weights.gather(1, y)
-        losses = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view_as(share)
+        votes = logits.unflatten(0, (-1, 1)).flatten(1, -3)  # [K, M, B, C]: one vote, or those of a committee
+        targets = y.unsqueeze(1).expand(votes.shape[:-1])
+        losses = F.cross_entropy(votes.flatten(0, -2), targets.flatten(), reduction="none").view_as(targets).mean(1)
         loss = (losses * share).sum(1) / share.sum(1).clamp(min=torch.finfo(share.dtype).tiny)
         if self.config.saliency_weight:
             loss = loss + self.config.saliency_weight * self._divergence(fields, saliency)

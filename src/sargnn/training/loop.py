@@ -247,7 +247,8 @@ def loss_of(model: nn.Module, batch: Batch, config: TrainingConfig, weights: Ten
     """Cross-entropy of the classes, plus the weighted divergence of the saliency where it is supervised."""
     assert batch.y is not None
     encoding = model.encode(batch)  # type: ignore[operator]
-    loss = F.cross_entropy(model.head(encoding.graph), batch.y, weights)  # type: ignore[operator]
+    logits = model.head(encoding.graph)  # type: ignore[operator]  # [B, C], or of each member of a committee [M, B, C]
+    loss = F.cross_entropy(logits.flatten(0, -2), batch.y.expand(logits.shape[:-1]).flatten(), weights)
     if config.saliency_weight:
         loss = loss + config.saliency_weight * saliency_divergence(batch, encoding.saliency, config.saliency_layers)
     return loss

@@ -43,7 +43,8 @@ class Settings:
         """The settings of system ``name`` with ``section.field`` values on top."""
         system = find_system(name)
         kinds = {"model": system.config, "data": DataConfig, "training": TrainingConfig}
-        chosen: dict[str, dict[str, Any]] = {"model": dict(system.values), "data": dict(system.data), "training": {}}
+        own = {"model": system.values, "data": system.data, "training": system.training}
+        chosen: dict[str, dict[str, Any]] = {section: dict(values) for section, values in own.items()}
         for key, value in (values or {}).items():
             section, field, hint = _find_field(key, kinds)
             chosen[section][field] = _typed(key, value, hint)

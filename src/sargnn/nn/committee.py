@@ -1,0 +1,66 @@
+"""A committee: models of one config that learn side by side, each from its own first weights, and vote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import log
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from sargnn.data.batch import Batch, PackedBatch
+from sargnn.nn.model import SARGNN, Encoding
+
+__all__ = ["Committee"]
+
+
+class Committee(nn.Module):
+    r"""M members and their vote.
+
+    .. math::
+        p(y \mid G) = \frac{1}{M} \sum_m p_m(y \mid G), \qquad s = \frac{1}{M} \sum_m s_m
+
+    The vector of a graph is that of all members side by side. Each member learns by its own loss, as if it were alone;
+    what is shared is the order of the graphs and the epoch at which training stops. The saliency is the members' mean,
+    layer by layer: what one draw of first weights finds by chance counts for little in it.
+
+    >>> from sargnn.nn.model import ModelConfig
+    >>> three = Committee(SARGNN(ModelConfig(layers=2, hidden=16), inputs=4, classes=2) for _ in range(3)).eval()
+    >>> logits = three(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]))
+    >>> round(logits.exp().sum().item(), 4)  # they are logarithms of probabilities
+    1.0
+    """
+
+    takes_pairs = True
+
+    def __init__(self, members: Iterable[SARGNN]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+
+    def encode(self, batch: Batch) -> Encoding:
+        """Graph vectors and node features of all members side by side, and their mean saliency."""
+        graphs, nodes, saliency = zip(*(member.encode(batch) for member in self.members), strict=True)  # type: ignore[operator]
+        layers = tuple(torch.stack(layer).mean(0) for layer in zip(*saliency, strict=True))
+        return Encoding(torch.cat(graphs, dim=-1), torch.cat(nodes, dim=-1), layers)
+
+    def head(self, vectors: Float[Tensor, "B Md"]) -> Float[Tensor, "*members B classes"]:
+        """In training the logits of each member, otherwise the logarithm of their mean probabilities."""
+        own = zip(self.members, vectors.chunk(len(self.members), dim=-1), strict=True)
+        logits = torch.stack([member.head(vector) for member, vector in own])  # type: ignore[operator]
+        return logits if self.training else logits.log_softmax(-1).logsumexp(0) - log(len(self.members))
+
+    def forward(
+        self,
+        x: Float[Tensor, "N F"],
+        edge_index: Int[Tensor, "2 E"],
+        batch: Int[Tensor, " N"] | None = None,
+        edge_attr: Float[Tensor, "E F_e"] | None = None,
+        graph_attr: Float[Tensor, "B F_g"] | None = None,
+    ) -> Float[Tensor, "*members B classes"]:
+        return self.head(self.encode(PackedBatch.from_edges(x, edge_index, batch, edge_attr, graph_attr)).graph)
+
+    def blocks(self) -> list[list[nn.Parameter]]:
+        """The two blocks of alternating training, each of all members."""
+        both = zip(*(member.blocks() for member in self.members), strict=True)  # type: ignore[operator]
+        return [[p for block in blocks for p in block] for blocks in both]
