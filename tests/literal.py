@@ -254,13 +254,14 @@ def edge_channels(p: Weights, g: Graph) -> np.ndarray:
 
 
 def weighted_sum(p: Weights, w: np.ndarray, Z: np.ndarray, C: np.ndarray | None) -> np.ndarray:
-    """Σ_j w_ij z_j + Σ_p V_p [Σ_j w_ij c_ij^p z_j ; Σ_j w_ij c_ij^p], message after message."""
+    """Σ_j w_ij z_j + Σ_p V_p [Σ_j w_ij c_ij^p A_p z_j ; Σ_j w_ij c_ij^p], message after message."""
     out = np.zeros_like(Z)
     for i, j in np.argwhere(w != 0):
         out[i] += w[i, j] * Z[j]
         if C is not None:
-            V = np.split(p["edge_network.weight"], len(C), axis=1)
-            out[i] += sum(w[i, j] * C[q, i, j] * V[q] @ np.append(Z[j], 1) for q in range(len(C)))
+            V = np.split(p["edge_network.out.weight"], len(C), axis=1)
+            A = np.split(p["edge_network.into.weight"], len(C), axis=0)
+            out[i] += sum(w[i, j] * C[q, i, j] * V[q] @ np.append(A[q] @ Z[j], 1) for q in range(len(C)))
     return out
 
 

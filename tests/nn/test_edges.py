@@ -93,15 +93,17 @@ def test_channels_by_hand() -> None:
 
 
 def test_a_layer_by_hand() -> None:
-    """A base GIN of one feature: the first node hears 1 · 2 + (1 + ε) · 5 and, by one channel of 3, V = (10, 100)."""
+    """A base GIN of one feature: the first node hears 1 · 2 + (1 + ε) · 5 and, by one channel of 3, A = 5 and
+    V = (10, 100)."""
     layer = make_model(ModelConfig(backbone="gin", edge_channels=1, hidden=1), edge_inputs=1).backbone[1]
     with torch.no_grad():
         layer.epsilon.zero_()
-        layer.edge_network.weight.copy_(torch.tensor([[10.0, 100.0]]))
+        layer.edge_network.into.weight.fill_(5)
+        layer.edge_network.out.weight.copy_(torch.tensor([[10.0, 100.0]]))
     layer.transform = lambda summed, batch: summed
     batch = PackedBatch.from_edges(torch.tensor([[5.0], [2.0]]).double(), torch.tensor([[1], [0]]))
     got = layer(batch.x, batch, channels=torch.tensor([[3.0, 0.0, 0.0]]).double())
-    assert got.squeeze(1).tolist() == [7 + 10 * (3 * 2) + 100 * 3, 2]
+    assert got.squeeze(1).tolist() == [7 + 10 * (3 * 5 * 2) + 100 * 3, 2]
 
 
 # -------------------------------------------------------------------------------------------------------- the formulas

@@ -18,6 +18,7 @@ from torch_geometric.nn.inits import glorot
 
 from sargnn.data.batch import Batch, PackedBatch
 from sargnn.errors import InputError
+from sargnn.nn.edges import EdgeNetwork
 from sargnn.nn.fusion import Fusion
 from sargnn.nn.memory import perceptron
 
@@ -44,8 +45,8 @@ class Backbone(MessagePassing):
 
     def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0) -> None:
         super().__init__(aggr="sum")
-        self.edge_network: nn.Linear | None = None
-        """V_1 ... V_P side by side, in layers where edge channels multiply messages."""
+        self.edge_network: EdgeNetwork | None = None
+        """In layers where edge channels multiply messages."""
 
     def forward(
         self,
@@ -63,7 +64,8 @@ class Backbone(MessagePassing):
             weights = (fusion or Fusion()).weights(weights, saliency, batch)
         summed = self.neighbourhood_sum(weights, z, batch)
         if channels is not None and self.edge_network is not None:
-            summed = summed + self.edge_network(self.channel_sums(weights, z, batch, channels))
+            messages = self.edge_network.messages(z)
+            summed = summed + self.edge_network(self.neighbourhood_sum(weights * channels, messages, batch))
         return self.transform(summed, batch)
 
     def message_features(self, h: Tensor) -> Tensor:
@@ -98,30 +100,25 @@ class Backbone(MessagePassing):
             -1
         )  # the gradient of a product takes fewer passes than a quotient's
 
-    def neighbourhood_sum(self, weights: Tensor, z: Tensor, batch: Batch, channels: Tensor | None = None) -> Tensor:
-        """sum_j w_ij z_j, or sum_j w_ij c_ij^p z_j for every channel p; through message passing while an explainer
-        looks on."""
+    def neighbourhood_sum(self, weights: Tensor, z: Tensor, batch: Batch) -> Tensor:
+        """sum_j w_ij z_j, with heads or channels in front of both; through message passing while an explainer looks
+        on."""
         if not self.watched:
-            return batch.aggregate(weights if channels is None else weights * channels, z)
+            return batch.aggregate(weights, z)
         assert isinstance(batch, PackedBatch), "explainers call the model with edge_index"
         if z.dim() == 2:
-            return self.propagate(batch.edge_index, x=z, alpha=weights, channels=channels)
+            return self.propagate(batch.edge_index, x=z, alpha=weights)
         heads = zip(z, weights, strict=True)
-        return torch.stack([self.propagate(batch.edge_index, x=a, alpha=w, channels=None) for a, w in heads])
-
-    def channel_sums(self, weights: Tensor, z: Tensor, batch: Batch, channels: Tensor) -> Tensor:
-        """[sum_j w_ij c_ij^p z_j ; sum_j w_ij c_ij^p] for every channel p, side by side: ``[*nodes, P (d + 1)]``."""
-        sums = self.neighbourhood_sum(weights, F.pad(z, (0, 1), value=1.0), batch, channels)  # [P, *nodes, d + 1]
-        return sums.movedim(0, -2).flatten(-2)
+        return torch.stack([self.propagate(batch.edge_index, x=a, alpha=w) for a, w in heads])
 
     @property
     def watched(self) -> bool:
         """Whether an explainer holds a mask over the edges or a hook on the messages."""
         return bool(self.explain or self._message_forward_hooks)
 
-    def message(self, x_j: Tensor, alpha: Tensor, channels: Tensor | None = None) -> Tensor:
-        """w_ij z_j, times each channel; the weights bear the name by which ``AttentionExplainer`` finds them."""
-        return (alpha if channels is None else alpha * channels).unsqueeze(-1) * x_j
+    def message(self, x_j: Tensor, alpha: Tensor) -> Tensor:
+        """w_ij z_j; the weights bear the name by which ``AttentionExplainer`` finds them."""
+        return alpha.unsqueeze(-1) * x_j
 
     def explain_message(self, inputs: Tensor, dim_size: int | None) -> Tensor:
         """Messages times the explainer's mask: its entries for edges between nodes, then 1 for each self-loop, as in
@@ -142,7 +139,7 @@ class GCNLayer(Backbone):
         self.theta = nn.Linear(width, out, bias=False)
         self.bias = nn.Parameter(torch.zeros(out)) if bias else None
         self.sum_first = width < out  # (w H) Θ = w (H Θ): the neighbours are summed in the fewer dimensions
-        self.edge_network = _edge_network(channels, min(width, out))
+        self.edge_network = EdgeNetwork(channels, min(width, out)) if channels else None
 
     def message_features(self, h: Tensor) -> Tensor:
         return h if self.sum_first else self.theta(h)
@@ -165,7 +162,7 @@ class SAGELayer(Backbone):
     def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0) -> None:
         super().__init__(width, out, heads, bias)
         self.theta = nn.Linear(width, out, bias=bias)
-        self.edge_network = _edge_network(channels, width)
+        self.edge_network = EdgeNetwork(channels, width) if channels else None
 
     def local_weights(self, z: Tensor, batch: Batch, channels: Tensor | None = None) -> Tensor:
         return batch.ones
@@ -184,7 +181,7 @@ class GINLayer(Backbone):
         super().__init__(width, out, heads, bias)
         self.epsilon = nn.Parameter(torch.zeros(()))
         self.mlp = perceptron(width, out, out)
-        self.edge_network = _edge_network(channels, width)
+        self.edge_network = EdgeNetwork(channels, width) if channels else None
 
     def local_weights(self, z: Tensor, batch: Batch, channels: Tensor | None = None) -> Tensor:
         return batch.ones + self.epsilon * batch.loops
@@ -231,11 +228,6 @@ class GATLayer(Backbone):
     def transform(self, summed: Tensor, batch: Batch) -> Tensor:
         joined = torch.cat(tuple(summed), dim=-1)
         return F.relu(joined if self.bias is None else joined + self.bias)
-
-
-def _edge_network(channels: int, width: int) -> nn.Linear | None:
-    """V_1 ... V_P, each from what is summed and a one to the width of what is summed."""
-    return nn.Linear(channels * (width + 1), width, bias=False) if channels else None
 
 
 def _per_head(z: Tensor, vector: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from sargnn.data.batch import Batch
 from sargnn.errors import InputError
 
-__all__ = ["EdgeChannels", "edge_inputs_of"]
+__all__ = ["EdgeChannels", "EdgeNetwork", "edge_inputs_of"]
 
 
 class EdgeChannels(nn.Module):
@@ -19,9 +19,7 @@ class EdgeChannels(nn.Module):
     .. math::
         c_{ij} = \mathrm{ReLU}\big(W_e e_{ij} + W_x (x_i - x_j) + b\big) \in R^P, \qquad c_{ii} = 0
 
-    with edge inputs e and node inputs x. A layer adds :math:`\sum_p V_p [\sum_j w_{ij} c_{ij}^p z_j ; \sum_j w_{ij}
-    c_{ij}^p]` to its weighted sum: messages go through a matrix of each edge's own, :math:`\sum_p c_{ij}^p V_p`, the
-    edge network of edge-conditioned convolutions at rank P.
+    with edge inputs e and node inputs x. What a layer does with them says :class:`EdgeNetwork`.
 
     Args:
         channels: P.
@@ -52,6 +50,36 @@ class EdgeChannels(nn.Module):
             projected = self.of_nodes(batch.x).movedim(-1, 0)  # [P, *nodes]: W_x (x_i - x_j) = W_x x_i - W_x x_j
             total = total + batch.at_target(projected) - batch.at_source(projected)
         return F.relu(total) * batch.between
+
+
+class EdgeNetwork(nn.Module):
+    r"""What edge channels add to a layer's weighted sum of z.
+
+    .. math::
+        \sum_p V_p \Big[\sum_j w_{ij} c_{ij}^p A_p z_j ;\; \sum_j w_{ij} c_{ij}^p\Big]
+
+    Messages go through a matrix of each edge's own, :math:`\sum_p c_{ij}^p V_p A_p`, as in edge-conditioned
+    convolutions. Every channel has a P-th of the features: all of them together cost one more weighted sum.
+
+    Args:
+        channels: P.
+        width: features of z.
+    """
+
+    def __init__(self, channels: int, width: int) -> None:
+        super().__init__()
+        share = -(-width // channels)
+        self.channels = channels
+        self.into = nn.Linear(width, channels * share, bias=False)
+        self.out = nn.Linear(channels * (share + 1), width, bias=False)
+
+    def messages(self, z: Float[Tensor, "*nodes d"]) -> Float[Tensor, "P *nodes share"]:
+        """[A_p z ; 1] for every channel p."""
+        return F.pad(torch.stack(self.into(z).chunk(self.channels, dim=-1)), (0, 1), value=1.0)
+
+    def forward(self, sums: Float[Tensor, "P *nodes share"]) -> Float[Tensor, "*nodes d"]:
+        """From the weighted sums of the messages of all channels."""
+        return self.out(sums.movedim(0, -2).flatten(-2))
 
 
 def edge_inputs_of(batch: Batch, width: int) -> Float[Tensor, "F_e *edges"]:
