@@ -47,6 +47,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "cosine": ("sar-gcn", {"training__schedule": "cosine"}),
     "step": ("sar-gcn", {"training__schedule": "step", "training__schedule_epochs": 1}),
     "plateau": ("sar-gcn", {"training__schedule": "plateau", "training__schedule_epochs": 1, "training__epochs": 5}),
+    "the last epoch": ("sar-gcn", {"training__monitor": "last", "training__learning_rate": 0.3}),
     "frozen random saliency": ("sar-gcn", {"model__saliency": "random"}),
     "uniform saliency": ("sar-gcn", {"model__saliency": "uniform"}),
     "weight decay": ("sar-gcn", {"training__weight_decay": 0.1}),

@@ -26,6 +26,7 @@ from sargnn.training.protocol import (
     selection_jobs,
     work,
 )
+from sargnn.training.run import TrainingRun, score
 from sargnn.training.settings import Settings
 from tiny import shapes, tiny
 
@@ -105,6 +106,29 @@ def test_rows_of_the_assessment_hold_all_there_is_to_report(folder: Path) -> Non
         best = row["history"]["validation_loss"][row["best_epoch"] - 1]
         assert row["validation_loss"] == pytest.approx(best, abs=1e-5)
     assert len({row["settings"]["training"]["seed"] for row in rows}) == 2
+
+
+def test_graphs_that_decide_nothing_are_trained_on(folder: Path) -> None:
+    """With the last epoch kept, the assessment is that of training and validation graphs together; the selection, which
+    they decide, is not."""
+    kept = grid_of(0.01, 0.02, training__monitor="last")
+    cell = cell_of(folder, kept, folds=1, repeats=1)
+    (row,), chosen = computed(assessment_jobs(cell, kept[:1])), computed(selection_jobs(cell))
+    assert row["validation_accuracy"] is None and row["validation_loss"] is None and row["best_epoch"] == 3
+    assert all(0 <= other["validation_accuracy"] <= 1 for other in chosen)
+    graphs = load(str(folder / "set"))
+    assert graphs.y is not None
+    fold = stratified_folds(graphs.y, 3, seed=0)[0]
+    both = replace(fold, train=np.sort(np.concatenate([fold.train, fold.validation])))
+    for expected, own in ((row["scores"]["test"], both), (None, fold)):
+        settings = replace(kept[0], training=replace(kept[0].training, seed=1 if expected else 0))
+        run = TrainingRun.start(graphs, settings, fold=own)
+        for _ in run:
+            pass
+        if expected:
+            assert expected == score(run.trained, graphs, run.trained.predict(graphs), fold.test)
+        else:
+            assert run.state.history[-1]["validation_loss"] == chosen[0]["validation_loss"]
 
 
 def test_the_seed_of_a_cell_shifts_all_seeds(folder: Path) -> None:

@@ -55,8 +55,8 @@ class TrainingConfig:
     """The period of the schedules step and plateau."""
     patience: int = 50
     """Epochs without improvement before training stops; 0: never."""
-    monitor: Literal["loss", "accuracy"] = "loss"
-    """The validation score whose best epoch is kept."""
+    monitor: Literal["loss", "accuracy", "last"] = "loss"
+    """The validation score whose best epoch is kept; last: none decides, the last epoch is kept."""
     policy: Literal["joint", "alternating"] = "joint"
     """Train all parameters at once, or the backbone and the memory in turns with the other frozen."""
     alternate_epochs: int = 1

@@ -24,8 +24,9 @@ class Progress:
     """One row an epoch: epoch, train_loss, validation_loss, validation_accuracy, learning_rate, seconds."""
 
     def record(self, row: Row, config: TrainingConfig) -> bool:
-        """Add an epoch's row; whether it is the best so far. Of equal ones the earlier is kept."""
-        better = not self.best_epoch or _loss(row, config) < _loss(self.history[self.best_epoch - 1], config)
+        """Add an epoch's row; whether it is the one to keep so far. Of equal ones the earlier is kept."""
+        first = config.monitor == "last" or not self.best_epoch
+        better = first or _loss(row, config) < _loss(self.history[self.best_epoch - 1], config)
         self.history.append(row)
         self.best_epoch = row["epoch"] if better else self.best_epoch
         return better
@@ -59,4 +60,4 @@ class Progress:
 
 def _loss(row: Row, config: TrainingConfig) -> float:
     """The monitored value, lower being better."""
-    return float(row["validation_loss"] if config.monitor == "loss" else -row["validation_accuracy"])
+    return float(-row["validation_accuracy"] if config.monitor == "accuracy" else row["validation_loss"])

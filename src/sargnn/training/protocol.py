@@ -2,8 +2,9 @@
 
 For each of the outer folds, every setting of a declared grid is trained on the fold's training graphs and judged on
 its validation graphs. The best one is trained again, several times, with early stopping on the same validation graphs,
-and tested at its best validation epoch. A fold's score is the mean of the repeats; the result is mean and standard
-deviation over folds. No choice ever sees a test label: selection jobs do not even compute test scores.
+and tested at its best validation epoch; where the settings keep the last epoch whatever it is, the validation graphs
+have nothing left to decide and are trained on too. A fold's score is the mean of the repeats; the result is mean and
+standard deviation over folds. No choice ever sees a test label: selection jobs do not even compute test scores.
 
 Work is cut into *jobs*, plain dictionaries that say all there is to compute, so that any engine can run them and a
 store can tell which are done.
@@ -165,11 +166,22 @@ def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
     spent = (time.perf_counter() - start) / max(1, sum(len(own) for _, own in ensembles))
     for ensemble, own in ensembles:
         for job, fitted in zip(own, ensemble.results(), strict=True):
-            yield job, _row(graphs, folds[job["fold"]], job, fitted, device, spent)
+            yield job, _row(graphs, _fold(folds, job), job, fitted, device, spent)
     for job in alone:
         start = time.perf_counter()
-        fitted = _fit_alone(graphs, folds[job["fold"]], job, device)
-        yield job, _row(graphs, folds[job["fold"]], job, fitted, device, time.perf_counter() - start)
+        fitted = _fit_alone(graphs, _fold(folds, job), job, device)
+        yield job, _row(graphs, _fold(folds, job), job, fitted, device, time.perf_counter() - start)
+
+
+def _fold(folds: list[Fold], job: Job) -> Fold:
+    """The graphs of a job. In the assessment of settings that keep the last epoch, the validation graphs are trained on
+    too; they are watched still, but what is seen there means nothing."""
+    fold = folds[job["fold"]]
+    return replace(fold, train=np.sort(np.concatenate([fold.train, fold.validation]))) if _trains_on_all(job) else fold
+
+
+def _trains_on_all(job: Job) -> bool:
+    return job["stage"] == "assess" and Settings.from_json(job["settings"]).training.monitor == "last"
 
 
 def _ensembles(
@@ -178,12 +190,12 @@ def _ensembles(
     """Jobs that can train together, by architecture and width of inputs, and those that cannot."""
     groups: dict[str, list[tuple[Job, Settings]]] = defaultdict(list)
     alone = []
-    widths: dict[tuple[int, str], int] = {}
+    widths: dict[tuple[str, int, str], int] = {}
     for job in jobs:
         settings = Settings.from_json(job["settings"])
-        fold = folds[job["fold"]]
+        fold = _fold(folds, job)
         inputs = json.dumps(job["settings"].get("data"))
-        key = (job["fold"], inputs)
+        key = (job["stage"], job["fold"], inputs)
         if key not in widths:
             widths[key] = Encoder.fit(settings.data, graphs.subset(fold.train)).width
         if not _vectorises(settings, graphs, device):
@@ -194,7 +206,7 @@ def _ensembles(
         groups[architecture].append((job, settings))
     made = []
     for group in groups.values():
-        members = [Member(folds[job["fold"]], settings.training) for job, settings in group]
+        members = [Member(_fold(folds, job), settings.training) for job, settings in group]
         made.append((Ensemble(graphs, group[0][1], members, device), [job for job, _ in group]))
     return made, alone
 
@@ -227,6 +239,8 @@ def _row(graphs: GraphSet, fold: Fold, job: Job, fitted: Fitted, device: torch.d
         "best_epoch": best, "epochs": len(history), "diverged": fitted.diverged, "seconds": seconds,
         "parameters": sum(p.numel() for p in fitted.trained.model.parameters()), "device": hardware(device),
     }  # fmt: skip
+    if _trains_on_all(job):
+        row |= {"validation_accuracy": None, "validation_loss": None}
     if job["stage"] == "select":
         return row
     tested = {name: index for name, index in parts_of(graphs, fold).items() if name.startswith("test") and len(index)}
