@@ -152,7 +152,7 @@ def encode(model: SARGNN, g: Graph) -> Literal:
     C = edge_channels(within(p, "edge_channels"), g) if c.edge_channels else None
     if c.input_norm:
         H = batch_norm(within(p, "input_norm"), H)
-    uses_memory = c.readout == "memory" or c.saliency not in ("none", "uniform")
+    uses_memory = c.readout != "sum" or c.saliency not in ("none", "uniform")
     M = p["initial_memory.vector"] if uses_memory else None
     for l in range(c.layers):
         s = None
@@ -164,8 +164,12 @@ def encode(model: SARGNN, g: Graph) -> Literal:
             s = node_saliency(within(p, f"saliency_layers.{l}"), M, H)  # s^{l-1} from M^l, H^{l-1}
         H = backbone(within(p, f"backbone.{l}"), H, A, s, c, C)  # H^l from H^{l-1}, s^{l-1}
         H = {"none": lambda q, h: h, "batch": batch_norm, "layer": layer_norm}[c.norm](within(p, f"norms.{l}"), H)
+        H = relu(H) if c.activate else H
         saliency += [] if s is None else [s]
-    vector = H.sum(axis=0) if c.readout == "sum" else memory(within(p, f"memory_layers.{c.layers}"), H, M, c)
+    parts = [] if c.readout == "sum" else [memory(within(p, f"memory_layers.{c.layers}"), H, M, c)]
+    parts += [] if c.readout == "memory" else [H.sum(axis=0)]
+    parts += [H.max(axis=0)] if c.readout == "all" else []
+    vector = np.concatenate(parts)
     vector = vector if g.u is None else np.concatenate([vector, g.u])
     return Literal(vector, H, saliency, mlp(within(p, "head"), vector))
 

@@ -45,6 +45,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "bias": {"bias": True},
     "batch norm": {"norm": "batch", "input_norm": True},
     "layer norm": {"norm": "layer"},
+    "activation": {"norm": "layer", "activate": True},
+    "memory, sum and maximum": {"readout": "all"},
     "as published": {
         "memory_block": "as-published", "normalize": "as-published", "memory_heads": 8, "norm": "batch",
         "input_norm": True, "bias": True, "beta": 0.6, "gamma": 3.0, "iterations": 2,

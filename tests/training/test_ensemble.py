@@ -38,6 +38,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "alternating": ("sar-gcn", TURNS),
     "alternating, two epochs a turn": ("sar-gin", {**TURNS, "training__alternate_epochs": 2}),
     "class weights": ("sar-gcn", {"training__class_weights": "balanced"}),
+    "smooth labels": ("sar-gcn", {"training__class_weights": "balanced", "training__label_smoothing": 0.2}),
     "balanced draws": ("sar-gcn", {"training__sampling": "balanced"}),
     "supervised saliency": ("sar-gcn", {"training__saliency_weight": 1.0}),
     "supervised saliency of one layer": (
@@ -53,6 +54,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "weight decay": ("sar-gcn", {"training__weight_decay": 0.1}),
     "a committee": ("sar-gcn", {"model__members": 2, "training__class_weights": "balanced"}),
     "memory, sum and maximum": ("sar-sage", {"model__readout": "all"}),
+    "an activation after the norm": ("sar-sage", {"model__norm": "layer", "model__activate": True}),
     "differences of inputs on edges": ("sar-gin", {"model__edge_channels": 3, "model__relative": True}),
 }
 

@@ -65,6 +65,8 @@ class ModelConfig:
     norm: Literal["none", "batch", "layer", "transductive"] = "none"
     """Normalisation after each layer of the backbone; transductive: batch, by the statistics of the judged batch even
     in eval mode (an ablation)."""
+    activate: bool = False
+    """ReLU after the normalisation of each layer: GIN's perceptron ends in a linear map."""
     input_norm: bool = False
     """Batch normalisation of the node inputs."""
     bias: bool = False
@@ -177,8 +179,8 @@ class SARGNN(nn.Module):
             if self.saliency_layers:
                 s = self.saliency_layers[l](memory, h, batch)  # s^{l-1} = F_S(M^l, H^{l-1})
                 saliency.append(s)
-            h = layer(h, batch, s, self.fusion, channels)  # H^l = F_B(H^{l-1}, s^{l-1})
-            h = F.dropout(self.norms[l](h, batch), self.config.dropout, self.training)
+            h = self.norms[l](layer(h, batch, s, self.fusion, channels), batch)  # H^l = F_B(H^{l-1}, s^{l-1})
+            h = F.dropout(F.relu(h) if self.config.activate else h, self.config.dropout, self.training)
         return Encoding(self._with_graph_inputs(self._readout(h, memory, batch), batch), h, tuple(saliency))
 
     def _readout(self, h: Tensor, memory: Tensor | None, batch: Batch) -> Float[Tensor, "B d"]:

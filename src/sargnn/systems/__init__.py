@@ -68,7 +68,18 @@ _AS_PUBLISHED = {
     "hidden": 128, "attention": 256, "memory_heads": 8, "norm": "batch", "input_norm": True, "bias": True,
 }  # fmt: skip
 
+_PLUS = System(
+    _SAR,
+    {
+        "backbone": "gin", "hidden": 128, "readout": "all", "normalize": "none", "norm": "batch", "activate": True,
+        "input_norm": True, "dropout": 0.3, "edge_channels": 4, "relative": True, "members": 5,
+    },
+    data={"encodings": ("auto", "random-walk"), "walk_steps": 16, "max_degree": 64, "edge_encodings": ("auto",)},
+    training={"epochs": 50, "patience": 0, "batch_size": 32, "schedule": "cosine", "monitor": "last", "label_smoothing": 0.1},
+)  # fmt: skip
+
 SYSTEMS: dict[str, System] = {
+    "sargnn-plus": _PLUS,
     **{f"sar-{b}": System(_SAR, {"backbone": b}) for b in ("gcn", "gin", "sage", "gat")},
     **{b: System(_SAR, {"backbone": b, **VARIANTS["base"]}) for b in ("gcn", "gin", "sage", "gat")},
     "as-published": System(_SAR, _AS_PUBLISHED),

@@ -288,7 +288,9 @@ class _TrainStep:
         share = real * self.class_weights.gather(1, y)
         votes = logits.unflatten(0, (-1, 1)).flatten(1, -3)  # [K, M, B, C]: one vote, or those of a committee
         targets = y.unsqueeze(1).expand(votes.shape[:-1])
-        losses = F.cross_entropy(votes.flatten(0, -2), targets.flatten(), reduction="none").view_as(targets).mean(1)
+        smoothing = self.config.label_smoothing
+        losses = F.cross_entropy(votes.flatten(0, -2), targets.flatten(), reduction="none", label_smoothing=smoothing)
+        losses = losses.view_as(targets).mean(1)
         loss = (losses * share).sum(1) / share.sum(1).clamp(min=torch.finfo(share.dtype).tiny)
         if self.config.saliency_weight:
             loss = loss + self.config.saliency_weight * self._divergence(fields, saliency)

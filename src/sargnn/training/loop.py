@@ -65,6 +65,8 @@ class TrainingConfig:
     """balanced: a class counts in inverse proportion to its training graphs."""
     sampling: Literal["shuffled", "balanced"] = "shuffled"
     """shuffled: every training graph once an epoch; balanced: as many draws, equally many of every class."""
+    label_smoothing: float = 0.0
+    """Share of the target that is spread evenly over all classes."""
     saliency_weight: float = 0.0
     """Weight of the KL divergence from the true saliency to the model's (supervised saliency)."""
     saliency_layers: tuple[int, ...] = ()
@@ -83,6 +85,10 @@ class TrainingConfig:
         for name in ("weight_decay", "saliency_weight", "patience", "seed"):
             if not 0 <= getattr(self, name) < inf:
                 raise InputError(f"training.{name}: got {getattr(self, name)}, expected 0 or more")
+        if not 0 <= self.label_smoothing < 1:
+            raise InputError(
+                f"training.label_smoothing: got {self.label_smoothing}, expected 0 up to (not including) 1"
+            )
         if not 0 < self.learning_rate < inf:
             raise InputError(f"training.learning_rate: got {self.learning_rate}, expected more than 0")
         if self.seed >= 2**63:
@@ -248,7 +254,12 @@ def loss_of(model: nn.Module, batch: Batch, config: TrainingConfig, weights: Ten
     assert batch.y is not None
     encoding = model.encode(batch)  # type: ignore[operator]
     logits = model.head(encoding.graph)  # type: ignore[operator]  # [B, C], or of each member of a committee [M, B, C]
-    loss = F.cross_entropy(logits.flatten(0, -2), batch.y.expand(logits.shape[:-1]).flatten(), weights)
+    y = batch.y.expand(logits.shape[:-1]).flatten()
+    if weights is None:
+        loss = F.cross_entropy(logits.flatten(0, -2), y, label_smoothing=config.label_smoothing)
+    else:  # PyTorch's own weights would tilt the smoothed part of the target too
+        each = F.cross_entropy(logits.flatten(0, -2), y, reduction="none", label_smoothing=config.label_smoothing)
+        loss = (each * weights[y]).sum() / weights[y].sum()
     if config.saliency_weight:
         loss = loss + config.saliency_weight * saliency_divergence(batch, encoding.saliency, config.saliency_layers)
     return loss
