@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from expressive import randomised
 from literal import (
@@ -29,6 +28,7 @@ from sargnn.data.batch import Batch
 from sargnn.data.graphs import pack
 from sargnn.systems import SYSTEMS
 from sargnn.training.ensemble import Ensemble, Member
+from sargnn.training.loop import TrainingConfig, loss_of
 from sargnn.training.model_folder import load_model
 from sargnn.training.run import train
 from sargnn.training.settings import Settings
@@ -171,8 +171,8 @@ def test_every_parameter_is_trained(name: str) -> None:
     graphs = [random_graph(n, 2 * n, seed=n) for n in range(10, 22)]
     for layout in layouts(model):
         model.zero_grad()
-        batch = batch_of(graphs, layout, np.float32)
-        F.cross_entropy(model.head(model.encode(batch).graph), torch.arange(len(graphs)) % CLASSES).backward()
+        batch = replace(batch_of(graphs, layout, np.float32), y=torch.arange(len(graphs)) % CLASSES)
+        loss_of(model, batch, TrainingConfig()).backward()
         trained = [(key, p) for key, p in model.named_parameters() if p.requires_grad]
         assert [key for key, p in trained if p.grad is None or not p.grad.any()] == []
 
@@ -196,7 +196,7 @@ def test_twenty_graphs_are_learnt_by_heart(name: str) -> None:
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for step in range(400):
         optimizer.zero_grad()
-        F.cross_entropy(model.train().head(model.encode(batch).graph), y).backward()
+        loss_of(model.train(), replace(batch, y=y), TrainingConfig()).backward()
         optimizer.step()
         if step % 20 == 19:
             with torch.no_grad():
