@@ -75,7 +75,7 @@ _PLUS = System(
         "input_norm": True, "dropout": 0.3, "edge_channels": 4, "relative": True, "members": 5,
     },
     data={"encodings": ("auto", "random-walk"), "walk_steps": 16, "max_degree": 64, "edge_encodings": ("auto",)},
-    training={"epochs": 50, "patience": 0, "batch_size": 32, "schedule": "cosine", "monitor": "last", "label_smoothing": 0.1},
+    training={"epochs": 50, "patience": 0, "batch_size": None, "schedule": "cosine", "monitor": "last", "label_smoothing": 0.1},
 )  # fmt: skip
 
 SYSTEMS: dict[str, System] = {

@@ -84,7 +84,8 @@ class Ensemble:
         self.diverged: list[str | None] = [None] * len(members)
         self.epoch = 0
         self.stream = torch.cuda.Stream() if self.device.type == "cuda" else None
-        self.steps = max(-(-len(m.fold.train) // self.config.batch_size) for m in members)
+        self.size = _common_size(members)
+        self.steps = max(_steps(members, self.size))
         self.step = _TrainStep(self.weights, self.block, self.config, members)
         self.assess = _Assessment(self.weights, self.block, members)
         check_supervision(self.models[0].model, self.block.data, self.config)
@@ -127,7 +128,7 @@ class Ensemble:
 
     def _train_epoch(self) -> None:
         """One pass of every member over its own training graphs in its own order."""
-        size = self.config.batch_size
+        size = self.size
         order = np.full((len(self.members), self.steps * size), -1)
         for k, member in enumerate(self.members):
             train = member.fold.train
@@ -235,7 +236,8 @@ class _TrainStep:
         self.turns = _turns(weights, config)
         self.counts = torch.zeros(len(self.turns), len(members), 1, device=device)
         """Steps that each member has made in each turn."""
-        self.uneven = len({-(-len(m.fold.train) // config.batch_size) for m in members}) > 1
+        self.size = _common_size(members)
+        self.uneven = len(set(_steps(members, self.size))) > 1
         self.replays: dict[int, Callable[[], None]] = {}
         self.room = Room()
         self.losses_of = torch.compile(self._losses) if config.compile else self._losses
@@ -307,7 +309,7 @@ class _TrainStep:
 
     def _divergence(self, fields: Fields, saliency: tuple[Tensor, ...]) -> Tensor:
         def one(fields: Fields, saliency: tuple[Tensor, ...]) -> Tensor:
-            batch = self.block.batch(fields, self.config.batch_size)
+            batch = self.block.batch(fields, self.size)
             return saliency_divergence(batch, saliency, self.config.saliency_layers)
 
         return vmap(one)(fields, saliency)
@@ -399,6 +401,19 @@ def _common_config(members: Sequence[Member]) -> TrainingConfig:
         if replace(member.training, **{name: getattr(first, name) for name in OWN}) != first:
             raise ValueError(f"members of an ensemble may differ in {', '.join(OWN)} alone")
     return first
+
+
+def _common_size(members: Sequence[Member]) -> int:
+    """The batch size of all members."""
+    sizes = {m.training.graphs_a_step(len(m.fold.train)) for m in members}
+    if len(sizes) > 1:
+        raise ValueError(f"members of an ensemble must have one batch size, not {sorted(sizes)}: set it")
+    return sizes.pop()
+
+
+def _steps(members: Sequence[Member], size: int) -> list[int]:
+    """Of every member's epoch."""
+    return [-(-len(m.fold.train) // size) for m in members]
 
 
 def _untrained(graphs: GraphSet, settings: Settings, members: Sequence[Member]) -> list[TrainedModel]:

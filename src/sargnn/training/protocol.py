@@ -202,7 +202,8 @@ def _ensembles(
             alone.append(job)
             continue
         shared = {k: v for k, v in job["settings"].get("training", {}).items() if k not in OWN}
-        architecture = json.dumps([job["system"], job["settings"].get("model"), inputs, shared, widths[key]])
+        size = settings.training.graphs_a_step(len(fold.train))
+        architecture = json.dumps([job["system"], job["settings"].get("model"), inputs, shared, widths[key], size])
         groups[architecture].append((job, settings))
     made = []
     for group in groups.values():
