@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from expressive import PAIRS, undirected
-from sargnn.data import structure
+from sargnn.data import structure, substructures
 from sargnn.data.encoder import Encoder
 from sargnn.data.encodings import DataConfig
 from sargnn.data.graphs import pack
@@ -110,3 +110,20 @@ def test_a_complete_graph_of_89_nodes_is_counted_by_algebra() -> None:
     assert count_dense(complete[None], "ring6")[0, 0] == 88 * 87 * 86 * 85 * 84 / 2
     assert count_dense(complete[None], "clique4")[0, 0] == 88 * 87 * 86 / 6
     assert PATTERNS[-1] == "clique4"
+
+
+def test_a_large_dense_graph_is_not_listed_path_by_path() -> None:
+    """Of 320 nodes, all joined, ten billion paths of five nodes."""
+    complete = csr_array(1.0 - np.eye(320))
+    assert count_sparse(complete, "ring5").tolist() == [319 * 318 * 317 * 316 / 2] * 320
+
+
+def test_too_many_paths_at_once_are_listed_in_parts_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = nx.gnm_random_graph(60, 150, seed=0)
+    adjacency, expected = csr_array(nx.to_numpy_array(graph)), counts(graph, "ring5")
+    monkeypatch.setattr(substructures, "MATRIX_NODES", 10)
+    monkeypatch.setattr(substructures, "PATHS", 5000)
+    assert count_sparse(adjacency, "ring5").tolist() == expected
+    monkeypatch.setattr(substructures, "PATHS", 50)
+    with pytest.raises(InputError, match=r"data\.substructures: got a graph of 60 nodes with more than 50 paths from"):
+        count_sparse(adjacency, "ring5")

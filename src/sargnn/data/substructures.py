@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sargnn.errors import InputError
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -25,7 +27,11 @@ PATTERNS = ("ring3", "ring4", "ring5", "ring6", "clique4")
 """Rings of 3 to 6 nodes, and four nodes all joined. Not induced: a ring may have chords."""
 
 ROOTS = 256
-"""Nodes from which rings are grown at once, which bounds memory."""
+"""Nodes from which rings are grown at once, if there are not too many paths."""
+PATHS = 10**7
+"""Paths that may be listed at once, which bounds memory."""
+MATRIX_NODES = 5000
+"""Up to here a graph of too many paths is counted by algebra: its matrices fit in memory."""
 
 Edges = tuple[tuple[int, int], ...]
 
@@ -60,11 +66,22 @@ def count_sparse(adjacency: csr_array, pattern: str) -> np.ndarray:
             around = adjacency.indices[adjacency.indptr[node] : adjacency.indptr[node + 1]]
             out[node] = _triangles_among((adjacency[around][:, around].toarray() != 0).astype(np.float64))
         return out
-    nodes = adjacency.shape[0]
-    out = np.zeros(nodes)
-    for start in range(0, nodes, ROOTS):
-        rings = _grown_rings(adjacency, np.arange(start, min(start + ROOTS, nodes)), int(pattern.removeprefix("ring")))
-        out += np.bincount(rings.ravel(), minlength=nodes)
+    nodes, k = adjacency.shape[0], int(pattern.removeprefix("ring"))
+    out, start, roots = np.zeros(nodes), 0, ROOTS
+    while start < nodes:
+        rings = _grown_rings(adjacency, np.arange(start, min(start + roots, nodes)), k)
+        if rings is not None:
+            out += np.bincount(rings.ravel(), minlength=nodes)
+            start += roots
+        elif nodes <= MATRIX_NODES:
+            return count_dense((adjacency.toarray() != 0)[None], pattern)[0]
+        elif roots > 1:
+            roots //= 4
+        else:
+            raise InputError(
+                f"data.substructures: got a graph of {nodes} nodes with more than {PATHS} paths from node {start}, "
+                f"expected one that is less dense, or no {pattern}"
+            )
     return out / 2
 
 
@@ -102,16 +119,21 @@ def _partitions(k: int) -> Iterator[list[list[int]]]:
 def _maps(edges: Edges, adjacency: np.ndarray) -> np.ndarray:
     """[G, n]: in how many ways a graph of these edges maps into each graph, its node 0 to each node."""
     letter = "abcdefgh"
-    terms = ",".join(f"z{letter[a]}{letter[b]}" for a, b in edges)
-    return np.einsum(f"{terms}->za", *[adjacency] * len(edges), optimize="greedy")
+    terms = [letter[a] + letter[b] for a, b in edges]
+    if len(adjacency) == 1:  # products of single matrices are what BLAS is for
+        return np.einsum(f"{','.join(terms)}->a", *[adjacency[0]] * len(edges), optimize="greedy")[None]
+    return np.einsum(f"z{',z'.join(terms)}->za", *[adjacency] * len(edges), optimize="greedy")
 
 
-def _grown_rings(adjacency: csr_array, roots: np.ndarray, k: int) -> np.ndarray:
-    """[R, k]: the rings of k nodes whose smallest node is among ``roots``, each in both directions."""
+def _grown_rings(adjacency: csr_array, roots: np.ndarray, k: int) -> np.ndarray | None:
+    """[R, k]: the rings of k nodes whose smallest node is among ``roots``, each in both directions; none where there are
+    too many paths to list."""
     paths = roots[:, None]
     for _ in range(k - 1):
         last = paths[:, -1]
         ways = adjacency.indptr[last + 1] - adjacency.indptr[last]
+        if ways.sum() > PATHS:
+            return None
         paths = np.repeat(paths, ways, axis=0)
         offset = np.arange(len(paths)) - np.repeat(np.cumsum(ways) - ways, ways)
         following = adjacency.indices[np.repeat(adjacency.indptr[last], ways) + offset]
