@@ -126,8 +126,8 @@ def _maps(edges: Edges, adjacency: np.ndarray) -> np.ndarray:
 
 
 def _grown_rings(adjacency: csr_array, roots: np.ndarray, k: int) -> np.ndarray | None:
-    """[R, k]: the rings of k nodes whose smallest node is among ``roots``, each in both directions; none where there are
-    too many paths to list."""
+    """[R, k]: the rings of k nodes whose smallest node is among ``roots``, each in both directions; none where there
+    are too many paths to list."""
     paths = roots[:, None]
     for _ in range(k - 1):
         last = paths[:, -1]
