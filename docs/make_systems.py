@@ -11,15 +11,20 @@ from sargnn.experiments.reproduction import facts_in
 from sargnn.experiments.store import Store, read_rows
 from sargnn.experiments.study import STUDIES, finished_results
 from sargnn.systems import SYSTEMS
+from sargnn.training.protocol import CellResult
 
 PAGE = Path(__file__).with_name("systems.md")
 ROWS = Path(__file__).parents[1] / "results"
 BEGIN, END = "<!-- accuracies: python docs/make_systems.py -->\n", "<!-- end of accuracies -->\n"
 
+PRESETS = {"quick": "", "lean": "†"}
+"""Presets whose results are shown, the best first, and the mark of each."""
+
 Number = tuple[float, float]
 """Mean and standard deviation, in per cent."""
 Numbers = dict[tuple[str, str], Number]
 """By system and data set."""
+Texts = dict[tuple[str, str], str]
 
 ELSEWHERE: Numbers = {
     ("deepsets", "ENZYMES"): (65.2, 6.4), ("deepsets", "PROTEINS"): (75.8, 3.7),
@@ -42,28 +47,32 @@ def published() -> Numbers:
     return cells | ELSEWHERE
 
 
-def measured(files: Iterable[Path]) -> Numbers:
-    """Every cell of Table 2 whose rows are all in ``files``, which :meth:`Store.export` wrote."""
+def measured(files: Iterable[Path]) -> Texts:
+    """Every cell of Table 2 whose rows are all in ``files``, which :meth:`Store.export` wrote, with the mark of its
+    preset."""
     files = list(files)
+    texts: Texts = {}
     facts = facts_in({**record["job"]} for file in files for record in read_rows(file))
     with TemporaryDirectory() as folder, Store(Path(folder) / "rows.sqlite") as store:
         for file in files:
             store.import_rows(file)
-        results = finished_results(STUDIES["table2"](paper.PRESETS["quick"], facts.__getitem__), store)
-    return {where: (100 * result.mean, 100 * result.std) for where, result in results.items()}
+        for preset, mark in PRESETS.items():
+            results = finished_results(STUDIES["table2"](paper.PRESETS[preset], facts.__getitem__), store)
+            texts = {where: _measured(result) + mark for where, result in results.items()} | texts
+    return texts
 
 
-def table(said: Numbers, found: Numbers) -> str:
+def table(said: Numbers, found: Texts) -> str:
     """One row a system, published above measured.
 
-    >>> print(table({("gcn", "MUTAG"): (71.6, 10.9)}, {("gcn", "MUTAG"): (80.04, 6.1)}).splitlines()[6])
+    >>> print(table({("gcn", "MUTAG"): (71.6, 10.9)}, {("gcn", "MUTAG"): "**80.0±6.1**"}).splitlines()[6])
     | `gcn` | 71.6±10.9<br>**80.0±6.1** | - | - | - | - | - | - |
     """
     lines = [f"| `--model` | {' | '.join(paper.DATA_SETS)} |", "|---" * (len(paper.DATA_SETS) + 1) + "|"]
     for system in SYSTEMS:
         cells = []
         for data in paper.DATA_SETS:
-            both = [_text(said.get((system, data))), _bold(_text(found.get((system, data))))]
+            both = [_text(said.get((system, data))), found.get((system, data))]
             cells.append("<br>".join(filter(None, both)) or "-")
         lines.append(f"| `{system}` | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -73,8 +82,10 @@ def _text(number: Number | None) -> str:
     return f"{number[0]:.1f}±{number[1]:.1f}" if number else ""
 
 
-def _bold(text: str) -> str:
-    return f"**{text}**" if text else ""
+def _measured(result: CellResult) -> str:
+    """In bold; one training has no deviation."""
+    mean = 100 * result.mean
+    return f"**{_text((mean, 100 * result.std))}**" if len(result.folds) > 1 else f"**{mean:.1f}**"
 
 
 def row_files() -> list[Path]:

@@ -53,3 +53,20 @@ def test_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     calibration.main()
     assert capsys.readouterr().out == table
     assert table.count("\n") == 6
+
+
+def test_costs(mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SARGNN_MIRROR", str(mirror))
+    monkeypatch.setenv("SARGNN_DATA", str(tmp_path / "cache"))
+    out = tmp_path / "rows.jsonl"
+    arguments = ["costs.py", "--data", "MUTAG", "--systems", "gin", "topological-forest", "--rounds", "2"]
+    monkeypatch.setattr(sys, "argv", [*arguments, "--out", str(out)])
+    script("costs").main()
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["system"] for row in rows] == ["gin", "topological-forest"]
+    for row in rows:
+        assert row["parameters"] > 0
+        assert row["epoch"]["seconds"] > row["prediction"]["seconds"] > 0, "an epoch is of all graphs, the other of one"
+        assert row["forward"]["seconds"] > 0
+        assert row["settings"]["name"] == row["system"]
+        assert row["training_graphs"] == 152

@@ -18,10 +18,12 @@ import pytest
 import torch
 
 from disks import enlarge, files_of_at_most, full_disk, read_only
-from sargnn import __version__, cli, commands
+from sargnn import __version__, cli
+from sargnn.commands import training
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import stratified_folds, write_splits
 from sargnn.data.synthetic import triangles
+from sargnn.errors import InputError
 from sargnn.systems import SYSTEMS
 from sargnn.training.model_folder import load_model
 from tiny import shapes, tensors
@@ -82,11 +84,11 @@ def sargnn(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, t
     return call
 
 
-def process(*arguments: object) -> Done:
-    """The installed command in a process of its own."""
+def process(*arguments: object, **variables: str) -> Done:
+    """The installed command in a process of its own, with variables of the environment."""
     script = Path(sys.executable).parent / "sargnn"
     command = [script] if script.exists() else [sys.executable, "-c", "from sargnn.cli import main; main()"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", **variables}
     done = subprocess.run([*map(str, [*command, *arguments])], capture_output=True, text=True, env=environment)
     return Done(done.returncode, done.stdout, done.stderr)
 
@@ -162,6 +164,24 @@ def test_the_same_seed_gives_the_same_bits_in_another_process(
     assert tensors(Path("other")) != tensors(run)
 
 
+def test_a_name_that_the_terminal_cannot_show_does_not_cost_the_answer(tmp_path: Path) -> None:
+    shapes(name="größe 図").save(tmp_path / "größe 図")
+    done = process("data", "info", tmp_path / "größe 図", PYTHONIOENCODING="ascii")
+    assert (done.status, done.err) == (0, "")
+    assert r"gr\xf6\xdfe \u56f3" in done.out
+
+
+def test_a_path_that_is_not_utf8_is_trained_on_and_written_down(tmp_path: Path) -> None:
+    latin = os.fsdecode(os.fsencode(tmp_path) + "/gr\xf6\xdfe".encode("latin-1"))
+    try:
+        shapes().save(latin)
+    except InputError:
+        pytest.skip("this disk takes names in UTF-8 only")
+    done = process("train", latin, "--out", tmp_path / "run", *PLAIN, PYTHONIOENCODING="utf-8:strict")
+    assert done.status == 0, done.err
+    assert r"gr\udcf6\udcdfe" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+
 # The commands agree
 
 
@@ -229,6 +249,12 @@ def test_a_part_is_those_graphs_and_no_others(sargnn: Command, run: Path, data: 
     sargnn("explain", run, data, "--part", "test-large", "--out", "why", "--drawings", 0)
     assert {int(row["graph"]) for row in rows_of(Path("why/saliency.csv"))} == set(range(100, 110))
     assert not Path("why/drawings").exists()
+
+
+def test_a_graph_named_twice_is_explained_once(sargnn: Command, run: Path, data: Path) -> None:
+    answer = sargnn("explain", run, data, "--out", "why", "--graphs", "7,3,7", "--drawings", 0, "--json").answer
+    assert answer["graphs"] == 2
+    assert [item["graph"] for item in json.loads(Path("why/saliency.json").read_text())] == [7, 3]
 
 
 def test_graphs_without_classes_or_truth_are_predicted_and_explained_but_not_evaluated(
@@ -408,9 +434,9 @@ def test_generated_motifs_train_at_once(sargnn: Command) -> None:
 
 
 def test_quickstart_in_small(sargnn: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "QUICKSTART_SIZES", (40, 10, 20, 0))
-    small = {**commands.QUICKSTART_SETTINGS, "training.epochs": 2, "model.hidden": 8}
-    monkeypatch.setattr(commands, "QUICKSTART_SETTINGS", small)
+    monkeypatch.setattr(training, "QUICKSTART_SIZES", (40, 10, 20, 0))
+    small = {**training.QUICKSTART_SETTINGS, "training.epochs": 2, "model.hidden": 8}
+    monkeypatch.setattr(training, "QUICKSTART_SETTINGS", small)
     done = sargnn("quickstart", "--json")
     answer = done.answer
     assert {"test_accuracy", "saliency_auc", "train_seconds", "report"} <= answer.keys()
@@ -456,6 +482,16 @@ WRONG_CALLS: dict[str, tuple[list[object], str]] = {
     "other classes in predict": (["predict", "RUN", "shapes", "--out", "new"], "got class 'ring' in graph 0 of shapes"),
     "other classes in explain": (["explain", "RUN", "shapes", "--out", "new"], "got class 'ring' in graph 0 of shapes"),
     "no such set to predict": (["predict", "RUN", "nowhere/x", "--out", "new"], "got 'nowhere/x'"),
+    "no form of data": (["data", "info", "file"], "file: got a file of no known form, expected *.csv, *.graphml"),
+    "out under a file": (
+        ["predict", "RUN", "DATA", "--out", "file/p.csv"],
+        "file/p.csv: cannot write (Not a directory)",
+    ),
+    "rows under a file": (
+        ["explain-compare", "DATA", "--out", "file/rows.jsonl"],
+        "file/rows.jsonl: cannot write (Not a directory)",
+    ),
+    "bench under a file": (["bench", "--out", "file/rows.jsonl"], "file/rows.jsonl: cannot write (Not a directory)"),
     "out is a folder": (["predict", "RUN", "DATA", "--out", "empty"], "empty: cannot write (Is a directory)"),
     "negative drawings": (["explain", "RUN", "DATA", "--out", "new", "--drawings", "-1"], "--drawings"),
     "unknown kind": (

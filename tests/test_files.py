@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import stat
@@ -13,7 +14,7 @@ import pytest
 
 from disks import files_of_at_most, full_disk, read_only
 from sargnn.errors import InputError
-from sargnn.files import is_leftover, write_file, write_folder
+from sargnn.files import check_writable, is_leftover, write_csv, write_file, write_folder
 
 
 def names(folder: Path) -> list[str]:
@@ -26,6 +27,30 @@ def test_text_and_bytes_are_written_as_they_are(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == "grüße\n".encode()
     assert (tmp_path / "b").read_bytes() == b"\0\r\n"
     assert names(tmp_path) == ["a", "b"]
+
+
+def test_text_that_is_not_unicode_is_spelled_out(tmp_path: Path) -> None:
+    latin = os.fsdecode("grö".encode("latin-1"))
+    write_file(tmp_path / "a", f'"{latin}"')
+    assert (tmp_path / "a").read_text(encoding="utf-8") == r'"gr\udcf6"'
+    assert json.loads((tmp_path / "a").read_bytes()) == latin
+
+
+def test_a_table_keeps_every_digit(tmp_path: Path) -> None:
+    write_csv(tmp_path / "t.csv", ["name", "value"], [['a "b", c', 0.1 + 0.2], ["d", 3]])
+    assert (tmp_path / "t.csv").read_text() == 'name,value\n"a ""b"", c",0.30000000000000004\nd,3\n'
+
+
+def test_what_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
+    check_writable(tmp_path / "new" / "a.csv")
+    assert names(tmp_path / "new") == []
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    for path, reason in (("file/a.csv", "Not a directory"), ("folder", "Is a directory")):
+        for refuse in (check_writable, lambda path: write_file(path, "x")):
+            with pytest.raises(InputError) as error:
+                refuse(tmp_path / path)
+            assert str(error.value) == f"{tmp_path / path}: cannot write ({reason})"
 
 
 def test_folders_on_the_way_are_made_and_old_files_replaced(tmp_path: Path) -> None:

@@ -25,14 +25,24 @@ def imported_by(code: str) -> set[str]:
     return set(done.stdout.splitlines()[-1].split()[1:])
 
 
+def calling(arguments: list[str]) -> str:
+    """Code that calls the command line and goes on."""
+    return f"sys.argv = ['sargnn', *{arguments!r}]\nfrom sargnn.cli import main\ntry:\n main()\nexcept SystemExit: pass"
+
+
 def test_importing_the_package_imports_nothing_heavy() -> None:
     assert imported_by("import sargnn\nassert 'train' in dir(sargnn)") == set()
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["data", "generate", "-h"], ["nonsense"]])
 def test_help_and_wrong_calls_wait_for_nothing_heavy(arguments: list[str]) -> None:
-    code = f"sys.argv = ['sargnn', *{arguments!r}]\nfrom sargnn.cli import main\ntry:\n main()\nexcept SystemExit: pass"
-    assert imported_by(code) == set()
+    assert imported_by(calling(arguments)) == set()
+
+
+def test_looking_at_data_waits_for_no_torch(tmp_path: Path) -> None:
+    sargnn.motifs(2).save(tmp_path / "set")
+    for arguments in (["data", "list"], ["data", "check", str(tmp_path / "set")]):
+        assert "torch" not in imported_by(calling(arguments))
 
 
 def test_data_needs_no_torch() -> None:

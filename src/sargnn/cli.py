@@ -1,19 +1,25 @@
-"""The command line. Every command is a function of the library with its answer printed; nothing is built here."""
+"""The command line. Every command is a function of the library with its answer printed; nothing is built here.
+
+What a command needs is imported when it runs: ``--help`` must not wait for PyTorch.
+"""
 
 from __future__ import annotations
 
-import importlib
+import io
 import json
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import sargnn
 from sargnn.console import note, table
 from sargnn.errors import Diverged, InputError
+
+if TYPE_CHECKING:
+    from sargnn.training.settings import Settings
 
 __all__ = ["app", "main"]
 
@@ -39,9 +45,9 @@ Model = Annotated[
     str | None,
     typer.Option(
         "--model",
-        help="sar-gcn, sar-gin, sar-sage, sar-gat; their base models gcn, gin, sage, gat; as-published; or a compared "
-        "system: chebygin, sagpool, deepsets, graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, dss-gnn, slim, "
-        "dgm, topological-forest.",
+        help="sar-gcn, sar-gin, sar-sage, sar-gat; their base models gcn, gin, sage, gat; as-published; sargnn-plus; "
+        "or a compared system: chebygin, sagpool, deepsets, graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, "
+        "dss-gnn, slim, dgm, topological-forest.",
     ),
 ]
 Set = Annotated[
@@ -83,7 +89,9 @@ def quickstart(
     as_json: Json = False,
 ) -> None:
     """Generate triangle graphs, train SAR-GNN on them, and write a report that shows which nodes decided."""
-    answer(_commands().quickstart(out, seed or 0, device, _command()), as_json, "quickstart")
+    from sargnn.commands import training
+
+    answer(training.quickstart(out, seed or 0, device, _command()), as_json, "quickstart")
 
 
 @app.command()
@@ -106,16 +114,20 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a model, score it on held-out graphs, save it, and write a report."""
-    result = _commands().train(
-        data, out, model, assignments or [], config, seed, device, split, fold, resume, _command(), track or []
-    )  # fmt: skip
+    from sargnn.commands import training
+
+    result = training.train(
+        data, out, _settings(model, assignments, config, seed), device, split, fold, resume, _command(), track or []
+    )
     answer(result, as_json, f"trained on {data}")
 
 
 @app.command()
 def evaluate(run: Run, data: Data, part: Part = "all", device: Device = "cpu", as_json: Json = False) -> None:
     """Score a trained model on labelled graphs."""
-    answer(_commands().evaluate(run, data, part, device), as_json, f"{run} on {data}")
+    from sargnn.commands import trained_model
+
+    answer(trained_model.evaluate(run, data, part, device), as_json, f"{run} on {data}")
 
 
 @app.command()
@@ -135,7 +147,9 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Predict the class of every graph."""
-    result = _commands().predict(run, data, out, part, device, coverage, calibrated)
+    from sargnn.commands import trained_model
+
+    result = trained_model.predict(run, data, out, part, device, coverage, calibrated)
     answer(result, as_json, f"{run} on {data}")
 
 
@@ -151,7 +165,9 @@ def calibrate(
     as_json: Json = False,
 ) -> None:
     """Find the temperature and the conformal scores of a model, and save them with it."""
-    answer(_commands().calibrate(run, data, part, coverage, device), as_json, f"{run} on {data}")
+    from sargnn.commands import trained_model
+
+    answer(trained_model.calibrate(run, data, part, coverage, device), as_json, f"{run} on {data}")
 
 
 @app.command()
@@ -162,7 +178,9 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write a model as one file that runs without this package, checked against the model."""
-    answer(_commands().export(run, to, out), as_json, str(run))
+    from sargnn.commands import trained_model
+
+    answer(trained_model.export(run, to, out), as_json, str(run))
 
 
 @app.command()
@@ -186,7 +204,9 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Search for good settings on the validation graphs; the study is on disk and can be gone on with."""
-    result = _commands().search(data, out, model, assignments or [], config, seed, device, space or [], trials)
+    from sargnn.commands import training
+
+    result = training.search(data, out, _settings(model, assignments, config, seed), device, space or [], trials)
     answer(result, as_json, f"search on {data}")
 
 
@@ -207,7 +227,9 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Say which nodes decided: saliency of every node in every layer, as a table and as drawings."""
-    result = _commands().explain(run, data, out, part, drawings, device, rule, form, graphs)
+    from sargnn.commands import explaining
+
+    result = explaining.explain(run, data, out, part, drawings, device, rule, form, graphs)
     answer(result, as_json, f"{run} on {data}")
 
 
@@ -231,8 +253,11 @@ def explain_compare(
     as_json: Json = False,
 ) -> None:
     """Train a model and compare its saliency with other explainers: time, fidelity, truth, stability."""
-    result = _commands().explain_compare(
-        data, out, model, assignments or [], config, seed, graphs, seeds, explainers or [], part, device, _command()
+    from sargnn.commands import experiments
+
+    settings = _settings(model, assignments, config, seed)
+    result = experiments.explain_compare(
+        data, out, settings, graphs, seeds, explainers or [], part, device, _command()
     )  # fmt: skip
     if as_json:
         answer({key: value for key, value in result.items() if key != "table"}, as_json, data)
@@ -259,10 +284,11 @@ def cv(
     as_json: Json = False,
 ) -> None:
     """Estimate accuracy honestly: nested cross-validation with selection on inner hold-outs."""
-    result = _commands().cv(
-        data, model or ["sar-gcn"], assignments or [], grid or [], folds, repeats, split, seed or 0, out, device
-    )
-    answer(result, as_json, f"cross-validation on {data}")
+    from sargnn.commands import experiments
+    from sargnn.experiments.cross_validation import CrossValidation
+
+    plan = CrossValidation(model or ["sar-gcn"], assignments or [], grid or [], folds, repeats, split, seed or 0)
+    answer(experiments.cv(data, plan, out, device), as_json, f"cross-validation on {data}")
 
 
 @app.command()
@@ -275,7 +301,7 @@ def reproduce(
             "figure-complexity, figure-saliency-triangles, figure-saliency-mutag, figure-dss, all, or page.",
         ),
     ],
-    preset: Annotated[str, typer.Option("--preset", help="smoke (minutes), quick, or paper.")] = "quick",
+    preset: Annotated[str, typer.Option("--preset", help="smoke (minutes), lean, quick, or paper.")] = "quick",
     out: Annotated[
         Path, typer.Option("--out", help="The folder of the store and the pages; runs again continue there.")
     ] = Path("reproduction"),
@@ -286,7 +312,8 @@ def reproduce(
     workers: Annotated[int | None, typer.Option("--workers", help="Worker processes.")] = None,
     address: Annotated[str | None, typer.Option("--address", help="Of a Ray cluster.")] = None,
     rows: Annotated[
-        Path | None, typer.Option("--rows", help="Start a new store from these rows (.jsonl or .jsonl.gz).")
+        list[Path] | None,
+        typer.Option("--rows", help="Start a new store from these rows (.jsonl or .jsonl.gz); repeat it for more."),
     ] = None,
     device: Device = "cpu",
     as_json: Json = False,
@@ -296,7 +323,9 @@ def reproduce(
     The name all goes through everything in turn. The name page writes the documentation's page of all tables and
     figures from the rows of --rows to the file --out, and its pictures to the folder images beside it.
     """
-    answer(_commands().reproduce(name, preset, out, data, engine, workers, address, device, rows), as_json, name)
+    from sargnn.commands import experiments
+
+    answer(experiments.reproduce(name, preset, out, data, engine, workers, address, device, rows or ()), as_json, name)
 
 
 @app.command()
@@ -320,21 +349,27 @@ def bench(
     as_json: Json = False,
 ) -> None:
     """Measure speed beside PyTorch Geometric and other formulations: ratios, each with its spread."""
+    from sargnn.commands import experiments
+
     sizes = (tuple(batch or ()), tuple(hidden or ()), tuple(threads or ()))
-    result = _commands().bench(quick, tuple(contender or ()), *sizes, busy_limit, out, device, _command())
+    result = experiments.bench(quick, tuple(contender or ()), *sizes, busy_limit, out, device, _command())
     print(json.dumps(result["answer"], allow_nan=False) if as_json else result["table"])
 
 
 @data_app.command("list")
 def data_list(as_json: Json = False) -> None:
     """The known data sets."""
-    answer(_commands().data_list(), as_json, "known data sets")
+    from sargnn.commands import data_sets
+
+    answer(data_sets.data_list(), as_json, "known data sets")
 
 
 @data_app.command("info")
 def data_info(data: Data, as_json: Json = False) -> None:
     """Counts of a data set, and its fingerprint."""
-    answer(_commands().data_info(data), as_json, data)
+    from sargnn.commands import data_sets
+
+    answer(data_sets.data_info(data), as_json, data)
 
 
 @data_app.command("check")
@@ -346,7 +381,9 @@ def data_check(
     as_json: Json = False,
 ) -> None:
     """Read a data set, say what it is like, and list everything that is wrong with it."""
-    result = _commands().data_check(data, labels, smiles, out)
+    from sargnn.commands import data_sets
+
+    result = data_sets.data_check(data, labels, smiles, out)
     problems = result["problems"]
     if not as_json:
         for problem in problems:
@@ -370,7 +407,9 @@ def data_convert(
     as_json: Json = False,
 ) -> None:
     """Write a data set in another form."""
-    answer(_commands().data_convert(data, out, to, labels, smiles), as_json, f"{data} to {out}")
+    from sargnn.commands import data_sets
+
+    answer(data_sets.data_convert(data, out, to, labels, smiles), as_json, f"{data} to {out}")
 
 
 @data_app.command("generate")
@@ -386,13 +425,16 @@ def data_generate(
     as_json: Json = False,
 ) -> None:
     """Make a data set whose true saliency is known."""
+    from sargnn.commands import data_sets
+
     sizes = (train, validation, test, test_large)
-    answer(_commands().data_generate(kind, out, sizes, graphs, seed or 0), as_json, str(out))
+    answer(data_sets.data_generate(kind, out, sizes, graphs, seed or 0), as_json, str(out))
 
 
-def _commands() -> Any:
-    """The module behind the commands, imported when one runs: `--help` must not wait for PyTorch."""
-    return importlib.import_module("sargnn.commands")
+def _settings(model: str | None, assignments: list[str] | None, config: Path | None, seed: int | None) -> Settings:
+    from sargnn.training.settings import read_settings
+
+    return read_settings(model, assignments or [], config, seed)
 
 
 def answer(result: dict[str, Any], as_json: bool, title: str) -> None:
@@ -426,6 +468,9 @@ def _complain(problem: str, where: str = "") -> None:
 
 def main() -> None:
     """Run the command line. Exit status: 0 done, 2 the input or the call is wrong, 130 interrupted, 1 anything else."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        # A name that the terminal cannot show must not cost the answer.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = app(standalone_mode=False)
     except InputError as error:
@@ -443,5 +488,5 @@ def main() -> None:
     except BrokenPipeError:
         status = 1
     if status == 130:  # some releases of Typer raise at Ctrl-C, others return this
-        note("interrupted; what was saved is intact, and `train --resume` goes on from there")
+        note("interrupted; what was saved is intact: `train --resume`, or the same cv, search or reproduce, goes on")
     sys.exit(status or 0)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import io
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from sargnn.errors import InputError
 
-__all__ = ["is_leftover", "write_file", "write_folder"]
+__all__ = ["check_writable", "is_leftover", "write_csv", "write_file", "write_folder"]
 
 UNFINISHED = ".part"
 """How the name of a file still being written ends; one that stays behind is of a process that was killed."""
@@ -27,7 +29,8 @@ def write_file(path: Path, content: bytes | str) -> None:
     ...     (Path(folder) / "a.txt").read_text()
     'hello'
     """
-    data = content.encode() if isinstance(content, str) else content
+    # The name of a file need not be UTF-8; what cannot be encoded is spelled out, in JSON by an escape it reads back.
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     temporary: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,6 +47,15 @@ def write_file(path: Path, content: bytes | str) -> None:
         if isinstance(error, OSError):
             raise InputError(_cannot_write(path, error)) from error
         raise
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table with a line for its header and one a row; Python's floats keep all their digits."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    write_file(path, text.getvalue())
 
 
 def is_leftover(path: Path) -> bool:
@@ -86,9 +98,22 @@ def write_folder(path: Path) -> Iterator[Path]:
         raise
 
 
+def check_writable(path: Path) -> None:
+    """Refuse now what :func:`write_file` would refuse when the work that fills the file is done."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path.parent).close()
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    except OSError as error:
+        raise InputError(_cannot_write(path, error)) from error
+
+
 def _cannot_write(path: Path, error: OSError) -> str:
     hint = "; free some space and run again, what was saved before is intact" if error.errno == errno.ENOSPC else ""
-    return f"{path}: cannot write ({error.strerror or error}){hint}"
+    # What exists where a folder has to be made is a file.
+    reason = os.strerror(errno.ENOTDIR) if error.errno == errno.EEXIST else error.strerror or error
+    return f"{path}: cannot write ({reason}){hint}"
 
 
 def _umask() -> int:

@@ -409,7 +409,8 @@ def test_every_primitive_of_pairs_is_that_of_the_packed_graphs(graphs: list[Grap
     weights = packed.softmax_nodes(v)
     on_graphs = {
         "pool": ((of_nodes(paired, weights) * paired.mask, of_nodes(paired, h)), (weights, h)),
-        "sum": ((of_nodes(paired, h),), (h,)), "max": ((of_nodes(paired, h),), (h,)), "read": ((g, of_nodes(paired, h)), (g, h)),
+        "sum": ((of_nodes(paired, h),), (h,)), "max": ((of_nodes(paired, h),), (h,)),
+        "read": ((g, of_nodes(paired, h)), (g, h)),
     }  # fmt: skip
     for name, (ours, theirs) in on_graphs.items():
         got, expected = getattr(paired, name)(*ours), getattr(packed, name)(*theirs)

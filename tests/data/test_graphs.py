@@ -338,6 +338,13 @@ def test_a_damaged_folder_is_one_clear_line(fault: str, tmp_path: Path) -> None:
     assert "\n" not in message
 
 
+def test_a_damaged_array_is_named(tmp_path: Path) -> None:
+    full_set().save(tmp_path / "set")
+    (tmp_path / "set" / "y.npy").write_bytes(b"")
+    with pytest.raises(InputError, match=r"set/y\.npy: not a readable array \("):
+        GraphSet.open(tmp_path / "set")
+
+
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nowhere"):
         GraphSet.open(tmp_path / "nowhere")

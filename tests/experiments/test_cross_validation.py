@@ -14,7 +14,7 @@ from sargnn.data.splits import stratified_folds, write_splits
 from sargnn.data.synthetic import triangles
 from sargnn.errors import InputError
 from sargnn.experiments import cross_validation
-from sargnn.experiments.cross_validation import compare, cross_validate, expand, interval
+from sargnn.experiments.cross_validation import CrossValidation, compare, cross_validate, expand, interval
 from sargnn.experiments.store import Store
 from sargnn.training import protocol
 from tiny import shapes
@@ -155,7 +155,7 @@ def test_fixed_folds_are_used_where_ten_are_asked_for(folds: int, own: bool, mon
     monkeypatch.setattr(cross_validation, "has_own_folds", lambda graphs: True)
     fixed = stratified_folds(np.array([0, 1] * 12), 10, seed=99)
     monkeypatch.setattr(cross_validation, "protocol_folds", lambda graphs: fixed)
-    found = cross_validation._division(graphs, folds, None, seed=0)
+    found = cross_validation._division(graphs, CrossValidation(folds=folds))
     assert len(found) == folds
     assert (found is fixed) is own
 
@@ -164,10 +164,11 @@ def test_it_is_a_function_too(data: str) -> None:
     from sargnn.data.sources import load
 
     graphs = load(data)
-    answer = cross_validate(graphs, data, ["gcn"], [*SMALL, "training.learning_rate=0.01"], [], 2, 1, None, 0, None)
+    plan = CrossValidation(["gcn"], [*SMALL, "training.learning_rate=0.01"], folds=2, repeats=1)
+    answer = cross_validate(graphs, data, plan)
     assert len(answer["folds"]) == 2
     with pytest.raises(InputError, match="--model: got none"):
-        cross_validate(graphs, data, [], SMALL, [], 2, 1, None, 0, None)
+        CrossValidation([])
 
 
 # Statistics

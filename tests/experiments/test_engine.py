@@ -18,22 +18,13 @@ import pytest
 
 import fake_study
 from sargnn.errors import InputError
+from sargnn.experiments import bundles as bundles_module
 from sargnn.experiments import engine as engine_module
+from sargnn.experiments import worker_processes
 from sargnn.experiments.engine import made_by, run_bundles
 from sargnn.experiments.store import Job, Row, Store, job_id
 
 Work = Callable[[list[Job]], Iterator[tuple[Job, Row]]]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "results.sqlite") as opened:
-        yield opened
-
-
-@pytest.fixture
-def side(tmp_path: Path) -> Path:
-    return tmp_path / "side"
 
 
 @pytest.fixture
@@ -113,7 +104,7 @@ class TestWhole:
         assert all(row["commit"] == made_by()["commit"] for row in store.rows())
 
     def test_worker_processes_share_the_cores(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(engine_module, "_cores", lambda: 6)
+        monkeypatch.setattr(worker_processes, "cores", lambda: 6)
         run_bundles([({"x": 1},)], "fake_study:counts_threads", store, "processes", workers=2)
         assert [row["threads"] for row in store.rows()] == [3]
 
@@ -348,7 +339,7 @@ def test_the_commit_is_that_of_the_package_or_none(tmp_path: Path, monkeypatch: 
 
     package = tmp_path / "sargnn"
     (package / "experiments").mkdir(parents=True)
-    monkeypatch.setattr(engine_module, "__file__", str(package / "experiments" / "engine.py"))
+    monkeypatch.setattr(bundles_module, "__file__", str(package / "experiments" / "bundles.py"))
     try:
         git("init")
     except FileNotFoundError:

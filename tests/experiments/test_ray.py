@@ -16,7 +16,7 @@ import pytest
 import fake_study
 import sargnn
 from sargnn.errors import InputError
-from sargnn.experiments import engine as engine_module
+from sargnn.experiments import ray_cluster
 from sargnn.experiments.engine import run_bundles
 from sargnn.experiments.store import Store
 
@@ -40,17 +40,6 @@ def cluster() -> Iterator[Any]:
             cluster.add_node(**NODE)
         yield cluster
         cluster.shutdown()
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "results.sqlite") as opened:
-        yield opened
-
-
-@pytest.fixture
-def side(tmp_path: Path) -> Path:
-    return tmp_path / "side"
 
 
 @pytest.fixture
@@ -106,7 +95,7 @@ def test_an_unreachable_cluster_is_one_line_in_bounded_time(
     store: Store, side: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("ray", reason="needs the extra ray")
-    monkeypatch.setattr(engine_module, "CONNECT_SECONDS", 3.0)
+    monkeypatch.setattr(ray_cluster, "CONNECT_SECONDS", 3.0)
     with socket.create_server(("127.0.0.1", 0)) as silent, socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))  # taken, but nobody listens
         given = address.format(closed=closed.getsockname()[1], silent=silent.getsockname()[1])

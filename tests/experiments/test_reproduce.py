@@ -14,7 +14,7 @@ import pytest
 
 from command import answer_of, error_of
 from disks import files_of_at_most
-from sargnn.experiments import engine, paper, reproduce, saliency_figures, store
+from sargnn.experiments import paper, ray_cluster, reproduce, saliency_figures, store
 from sargnn.experiments import study as reproduce_study
 from sargnn.experiments.figures import FIGURES
 from sargnn.experiments.store import Store
@@ -89,7 +89,7 @@ def test_all_goes_through_everything_and_again_computes_nothing(
     ("arguments", "line"),
     [
         (("figure-optimisation",), "NAME: got 'figure-optimisation', expected one of table1, table2, table3, abl"),
-        (("table1", "--preset", "full"), "--preset: got 'full', expected one of smoke, quick, paper"),
+        (("table1", "--preset", "full"), "--preset: got 'full', expected one of smoke, lean, quick, paper"),
         (("all", "--data", "MUTAG"), "--data: got MUTAG with all, expected a table or a figure of several sets"),
         (("figure-dss", "--data", "MUTAG"), "--data: got MUTAG with figure-dss"),
         (("figure-tsne", *SMOKE), "--data: got 'MUTAG', expected some of ENZYMES, Letter-high"),
@@ -113,7 +113,7 @@ def test_a_store_of_another_version_is_left_as_it_is(tmp_path: Path) -> None:
 
 def test_an_unreachable_cluster_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray", reason="needs the extra ray")
-    monkeypatch.setattr(engine, "CONNECT_SECONDS", 3.0)
+    monkeypatch.setattr(ray_cluster, "CONNECT_SECONDS", 3.0)
     call = ("reproduce", "figure-optimization", *SMOKE, "--out", tmp_path / "out")
     line = error_of(*call, "--engine", "ray", "--address", "127.0.0.1:1")
     assert line.startswith("--address: got 127.0.0.1:1, expected host:port of a running Ray cluster or auto")

@@ -17,9 +17,13 @@ from real_study import run
 from sargnn.errors import InputError
 from sargnn.experiments import paper
 from sargnn.experiments.paper import PRESETS
-from sargnn.experiments.store import Store, job_id
+from sargnn.experiments.reproduction import facts_in
+from sargnn.experiments.store import Store, job_id, read_rows
 from sargnn.experiments.study import STUDIES, SetFacts, finished_results, only, plan_study, table1, table2
-from sargnn.training.protocol import selection_jobs
+from sargnn.training.protocol import Cell, selection_jobs
+from sargnn.training.settings import Settings
+
+RESULTS = Path(__file__).parents[2] / "results"
 
 MAY_DIFFER = ("seconds", "commit")
 """Between two runs that are the same: the time, and the commit of a checkout that is edited while its tests run."""
@@ -99,6 +103,48 @@ def test_every_study_expands_to_jobs_of_one_budget(name: str, preset: str) -> No
     assert study.published.keys() <= study.cells.keys()
 
 
+def test_table_2_has_every_system_of_the_paper_and_two_yardsticks() -> None:
+    study = table2(PRESETS["lean"], facts)
+    assert list(dict.fromkeys(row for row, _ in study.cells)) == [*paper.TABLE2, "deepsets", "topological-forest"]
+    assert len(study.cells) == 22 * 7
+    assert study.cells.keys() - study.published.keys() == {
+        (row, data) for row in ("deepsets", "topological-forest") for data in paper.DATA_SETS
+    }
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("system", paper.SYSTEMS)
+def test_settings_of_a_grid_differ_in_what_the_system_heeds(system: str, preset: str) -> None:
+    (cell,) = table2(PRESETS[preset], facts, systems=(system,), data=("MUTAG",)).cells.values()
+    heeded = [
+        (settings.model, None if system == "topological-forest" else settings.training.learning_rate)
+        for settings in cell.grid
+    ]
+    assert len(set(heeded)) == len(heeded) == PRESETS[preset].shapes * len(PRESETS[preset].rates)
+    own = system in paper.SHAPES
+    assert (cell.grid[0].model == Settings.of(system).model) == own, "other systems begin with their defaults"
+    assert getattr(cell.grid[0].model, "norm", "as its authors say") == ("as its authors say" if own else "batch")
+
+
+def test_the_selection_of_lean_is_a_part_of_that_of_quick() -> None:
+    lean, quick = (table2(PRESETS[preset], facts, data=("MUTAG", "TRIANGLES")) for preset in ("lean", "quick"))
+    for where, cell in lean.cells.items():
+        assert ids_of(cell) < ids_of(quick.cells[where])
+
+
+def test_the_rows_that_are_kept_are_those_of_the_jobs_of_quick() -> None:
+    rows = {record["id"]: record["job"] for record in read_rows(RESULTS / "paper-quick.jsonl.gz")}
+    study = table2(PRESETS["quick"], facts_in(rows.values()).__getitem__)
+    for backbone in paper.TABLE1["base"]:
+        for data in paper.DATA_SETS:
+            assert ids_of(study.cells[backbone, data]) <= rows.keys()
+            assert ids_of(study.cells[f"sar-{backbone}", data]) <= rows.keys()
+
+
+def ids_of(cell: Cell) -> set[str]:
+    return {job_id(job) for job in selection_jobs(cell)}
+
+
 def test_table_1_is_complete() -> None:
     study = table1(PRESETS["paper"], facts)
     assert len(study.cells) == len(study.published) == 6 * 4 * 2
@@ -127,8 +173,9 @@ def test_sets_that_are_not_asked_for_are_not_read(monkeypatch: pytest.MonkeyPatc
     assert study.cells == only(table2(PRESETS["smoke"], facts), "MUTAG,ENZYMES").cells
 
 
-def test_quoted_cells_are_cells_of_table_2() -> None:
-    for system, data in paper.QUOTED:
+def test_cells_that_look_quoted_or_run_on_other_inputs_are_cells_of_table_2() -> None:
+    other = [(system, data) for data, (systems, _) in paper.OTHER_INPUTS.items() for system in systems]
+    for system, data in [*paper.QUOTED, *other]:
         assert system in paper.TABLE2
         assert data in paper.DATA_SETS
 

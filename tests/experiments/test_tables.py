@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sargnn.experiments.study import Study
-from sargnn.experiments.tables import compare, figure, html, markdown
+from sargnn.experiments.tables import band_table, compare, figure, html, markdown
 from sargnn.training.protocol import Cell, CellResult
 
 WHERE = ("sar-gcn", "MUTAG")
@@ -59,9 +59,40 @@ def test_not_reproducible_needs_ten_points_and_a_reason(published: float, verdic
     assert compare(WHERE, result(0.8, 0.8, data="TRIANGLES"), (published, 0.1)).verdict == verdict
 
 
+def test_the_reason_is_one_of_systems_that_the_wl_test_bounds() -> None:
+    counted = replace(result(0.8, 0.8, data="TRIANGLES"), cell=replace(cell("TRIANGLES"), system="dss-gnn"))
+    assert compare(("dss-gnn", "TRIANGLES"), counted, (93.3, 1.1)).verdict == "lower"
+
+
+@pytest.mark.parametrize(
+    ("published", "band"),
+    [(80.0, "within"), (90.0, "within"), (90.1, "below"), (70.0, "within"), (69.9, "above")],
+)
+def test_the_band_is_two_published_deviations_wide(published: float, band: str) -> None:
+    assert compare(WHERE, FOUR, (published, 5.0)).band == band
+
+
+def test_rows_below_their_band_are_named() -> None:
+    given = study(one=(75.0, 5.0), two=(95.0, 7.0))
+    text = band_table(given, {(row, "MUTAG"): FOUR for row in ("one", "two")}, ["MUTAG", "PROTEINS"])
+    assert text.splitlines()[2:] == [
+        "| one | 80.0, published 75.0 ± 5.0: within | - |",
+        "| two | 80.0, published 95.0 ± 7.0: below | - |",
+        "",
+        "1 of 2 measured cells are within two standard deviations or above; below: two on MUTAG.",
+    ]
+    nothing = band_table(given, {}, ["MUTAG"])
+    assert nothing.endswith("0 of 0 measured cells are within two standard deviations or above; below: none.\n")
+
+
+def test_one_training_has_no_deviation() -> None:
+    text = markdown(study(one=(46.0, 1.0)), {("one", "MUTAG"): result(0.475)})
+    assert "| one | **47.5**, one training<br>published 46.0 ± 1.0<br>+1.5 s.e., reproduced |" in text
+
+
 def test_without_a_published_value_there_is_nothing_to_judge() -> None:
     found = compare(WHERE, FOUR, None)
-    assert (found.errors, found.verdict) == (None, "measured")
+    assert (found.errors, found.verdict) == (None, "without a published value")
 
 
 def study(**published: tuple[float, float]) -> Study:

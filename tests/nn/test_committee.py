@@ -67,5 +67,5 @@ def test_a_committee_is_saved_and_read_back(tmp_path: Path) -> None:
 
 
 def test_a_committee_of_nobody_is_refused() -> None:
-    with pytest.raises(InputError, match="model.members: got 0, expected at least 1"):
+    with pytest.raises(InputError, match=r"model\.members: got 0, expected at least 1"):
         ModelConfig(members=0)

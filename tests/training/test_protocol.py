@@ -114,7 +114,7 @@ def test_graphs_that_decide_nothing_are_trained_on(folder: Path) -> None:
     kept = grid_of(0.01, 0.02, training__monitor="last")
     cell = cell_of(folder, kept, folds=1, repeats=1)
     (row,), chosen = computed(assessment_jobs(cell, kept[:1])), computed(selection_jobs(cell))
-    assert row["validation_accuracy"] is None and row["validation_loss"] is None and row["best_epoch"] == 3
+    assert (row["validation_accuracy"], row["validation_loss"], row["best_epoch"]) == (None, None, 3)
     assert all(0 <= other["validation_accuracy"] <= 1 for other in chosen)
     graphs = load(str(folder / "set"))
     assert graphs.y is not None

@@ -24,7 +24,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -41,9 +41,6 @@ from sargnn.data.structure import (
 from sargnn.data.substructures import PATTERNS
 from sargnn.data.topology import COLUMNS
 from sargnn.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["ENCODINGS", "DataConfig", "Encoding"]
 

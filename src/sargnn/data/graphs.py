@@ -147,6 +147,10 @@ class GraphSet:
             digest.update(content)
         return digest.hexdigest()[:16]
 
+    def nodes_of(self, graph: int) -> slice:
+        """Where the nodes of graph number ``graph`` are in the arrays of nodes."""
+        return slice(*self.node_ptr[graph : graph + 2].tolist())
+
     def subset(self, index: Sequence[int] | np.ndarray) -> GraphSet:
         """The graphs at ``index``, in that order.
 
@@ -228,14 +232,14 @@ class GraphSet:
             header = json.loads(path.read_text())
             if header.pop("format") != FORMAT:
                 raise InputError(f"{path}: got another format, expected {FORMAT}")
-            arrays = {n: np.load(folder / f"{n}.npy", mmap_mode="r") for n in header.pop("arrays")}
+            arrays: dict[str, Any] = {n: _mapped(folder / f"{n}.npy") for n in header.pop("arrays")}
             words = {n: tuple(v) if isinstance(v, list) else v for n, v in header.items()}
             graphs = cls(**{**words, **arrays})
             graphs._check_form()
         except InputError:
             raise
         except Exception as error:  # a damaged header raises almost anything: tokens, syntax, types, OS errors, ...
-            raise InputError(f"{folder}: not a readable graph set ({' '.join(str(error).split())})") from error
+            raise InputError(f"{path}: not a readable graph set ({' '.join(str(error).split())})") from error
         return graphs
 
     def _check_form(self) -> None:
@@ -258,6 +262,13 @@ class GraphSet:
             value = getattr(self, name)
             if value is not None and len(value) != expected:
                 raise ValueError(f"got {len(value)} rows of {name}, expected {expected}")
+
+
+def _mapped(path: Path) -> np.ndarray:
+    try:
+        return np.load(path, mmap_mode="r")
+    except (EOFError, ValueError) as error:
+        raise InputError(f"{path}: not a readable array ({' '.join(str(error).split())})") from error
 
 
 def ranges(pointers: np.ndarray, index: np.ndarray) -> np.ndarray:

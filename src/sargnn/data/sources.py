@@ -6,6 +6,7 @@ import difflib
 import io
 import os
 import re
+import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -167,7 +168,13 @@ def form_of(path: Path) -> str:
     """
     if not path.is_dir():
         suffix = path.suffix.lower()
-        return "molecules" if suffix == ".csv" else "graph files" if suffix in FORMS else "TU zip"
+        if suffix == ".csv":
+            return "molecules"
+        if suffix in FORMS:
+            return "graph files"
+        if suffix == ".zip" or zipfile.is_zipfile(path):
+            return "TU zip"
+        raise InputError(f"{path}: got a file of no known form, expected *.csv, *{', *'.join(FORMS)}, or *.zip (TU)")
     if (path / "graphset.json").exists():
         return "graph set"
     if has_tables(path):

@@ -30,33 +30,43 @@ from sargnn.experiments.study import Study, run_study
 from sargnn.training.protocol import Cell, CellResult, digest
 from sargnn.training.settings import Settings, read_settings
 
-__all__ = ["Comparison", "compare", "cross_validate", "expand", "interval"]
+__all__ = ["Comparison", "CrossValidation", "compare", "cross_validate", "expand", "interval"]
 
 DEFAULT_GRID = ("training.learning_rate=0.001,0.005",)
 """What is selected from where ``--grid`` and ``--set`` leave the learning rate open: the same for every model."""
 
 
-def cross_validate(
-    graphs: GraphSet,
-    data: str,
-    models: list[str],
-    assignments: list[str],
-    grid: list[str],
-    folds: int,
-    repeats: int,
-    split: Path | None,
-    seed: int,
-    out: Path | None,
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class CrossValidation:
+    """What is estimated, and how."""
+
+    models: Sequence[str] = ("sar-gcn",)
+    """One, or two that are compared on the same folds."""
+    assignments: Sequence[str] = ()
+    """``key=value`` settings of all models."""
+    grid: Sequence[str] = ()
+    """``key=a,b`` entries, whose product is selected from; by default :data:`DEFAULT_GRID`."""
+    folds: int = 10
+    """Drawn from ``seed``, stratified. With 10, a set whose ten folds are fixed (:mod:`sargnn.data.protocol_splits`)
+    uses those; a set with an official division always uses it."""
+    repeats: int = 3
+    """Trainings of the selected setting in each fold."""
+    split: Path | None = None
+    """A split file to use instead, or ``scaffold``, a single division of molecules."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.models) <= 2 or len(set(self.models)) < len(self.models):
+            raise InputError(f"--model: got {', '.join(self.models) or 'none'}, expected one model, or two to compare")
+        if self.repeats < 1:
+            raise InputError(f"--repeats: got {self.repeats}, expected at least 1")
+
+
+def cross_validate(graphs: GraphSet, data: str, plan: CrossValidation, out: Path | None = None) -> dict[str, Any]:
     """Nested cross-validation of one model, or of two on the same folds.
 
     Args:
         data: where ``graphs`` came from; workers load them from there.
-        assignments: ``key=value`` settings of all models.
-        grid: ``key=a,b`` entries, whose product is selected from; by default :data:`DEFAULT_GRID`.
-        folds: drawn from ``seed``, stratified. With 10, a set whose ten folds are fixed (see
-            :mod:`sargnn.data.protocol_splits`) uses those; a set with an official division always uses it.
-        split: a split file to use instead, or ``scaffold``, a single division of molecules.
         out: the folder of the store and the report; the same call again continues there.
 
     Returns:
@@ -64,18 +74,17 @@ def cross_validate(
         ``selected``, ``balanced_accuracy``, ``auroc``, ``confusion``, ``graphs`` and ``model`` of the first model; of a
         second the same under ``other``, and ``comparison``.
     """
-    _check(models, repeats)
-    settings = {model: expand(model, assignments, grid) for model in models}
-    division = _division(graphs, folds, split, seed)
+    settings = {model: expand(model, plan.assignments, plan.grid) for model in plan.models}
+    division = _division(graphs, plan)
     with TemporaryDirectory() as temporary:
         folder = (out or Path(temporary)).resolve()
         splits = folder / f"folds-{digest(division)}.json"
         write_splits(splits, division)
         cells = {
             (model, graphs.name): Cell(
-                data, graphs.fingerprint, model, settings[model], len(division), repeats, str(splits), True, seed
+                data, graphs.fingerprint, model, grid, len(division), plan.repeats, str(splits), True, plan.seed
             )
-            for model in models
+            for model, grid in settings.items()
         }
         with Store(folder / "rows.sqlite") as store:
             results = list(run_study(Study("cross-validation", cells, {}), store, show_study()).values())
@@ -83,15 +92,8 @@ def cross_validate(
     answer = {**summaries[0], "graphs": len(graphs)}
     if len(results) == 2:
         compared = compare(results[0].folds - results[1].folds, _tested_share(division))
-        answer |= {"other": summaries[1], "comparison": {"models": models, **compared.__dict__}}
+        answer |= {"other": summaries[1], "comparison": {"models": list(plan.models), **compared.__dict__}}
     return answer if out is None else answer | {"report": str(write_report(out, graphs, results, answer))}
-
-
-def _check(models: list[str], repeats: int) -> None:
-    if not 1 <= len(models) <= 2 or len(set(models)) < len(models):
-        raise InputError(f"--model: got {', '.join(models) or 'none'}, expected one model, or two to compare")
-    if repeats < 1:
-        raise InputError(f"--repeats: got {repeats}, expected at least 1")
 
 
 def expand(model: str, assignments: Sequence[str], grid: Sequence[str]) -> tuple[Settings, ...]:
@@ -122,21 +124,21 @@ def expand(model: str, assignments: Sequence[str], grid: Sequence[str]) -> tuple
     return tuple(read_settings(model, [*assignments, *point]) for point in points)
 
 
-def _division(graphs: GraphSet, folds: int, split: Path | None, seed: int) -> list[Fold]:
+def _division(graphs: GraphSet, plan: CrossValidation) -> list[Fold]:
     """The outer folds, each with its inner hold-out; every one must have graphs to test."""
-    if split is not None:
-        division = named_folds(split, graphs)
+    if plan.split is not None:
+        division = named_folds(plan.split, graphs)
         for number, fold in enumerate(division):
             if not len(fold.test):
-                raise InputError(f"got no graphs in fold {number} test, expected some, in {split}")
+                raise InputError(f"got no graphs in fold {number} test, expected some, in {plan.split}")
         return division
     if official(graphs) is not None:
         note(f"{graphs.name} has an official division, which is used; the repeats take the place of folds")
         return protocol_folds(graphs)
-    if folds == 10 and has_own_folds(graphs):
+    if plan.folds == 10 and has_own_folds(graphs):
         return protocol_folds(graphs)
     assert graphs.y is not None
-    return stratified_folds(graphs.y, folds, seed=seed)
+    return stratified_folds(graphs.y, plan.folds, seed=plan.seed)
 
 
 def summary(result: CellResult, division: Sequence[Fold]) -> dict[str, Any]:

@@ -14,17 +14,21 @@ from sargnn.console import note, show_study
 from sargnn.data.sources import load
 from sargnn.data.synthetic import triangles
 from sargnn.experiments import saliency_sheet, sheet, tables
+from sargnn.experiments.beyond import beyond
 from sargnn.experiments.engine import made_by
 from sargnn.experiments.figures import FIGURES, finished_rows, run_figure
 from sargnn.experiments.paper import PRESETS
 from sargnn.experiments.store import Store, job_id
-from sargnn.experiments.study import STUDIES, Study, finished_results, plan_study, run_study
+from sargnn.experiments.study import STUDIES as PAPER
+from sargnn.experiments.study import Study, finished_results, plan_study, run_study
 from sargnn.files import write_file
 
 __all__ = ["NAMES", "SALIENCY_FIGURES", "Reproduction"]
 
 Answer = dict[str, Any]
 
+STUDIES = {**PAPER, "beyond": beyond}
+"""The paper's tables, the ablations that it lacks, and the recommended model."""
 SALIENCY_FIGURES = {
     "figure-saliency-triangles": "figure_saliency_triangles",
     "figure-saliency-mutag": "figure_saliency_mutag",

@@ -26,6 +26,8 @@ from sargnn.explain.molecules import are_molecules, molecule_positions
 from sargnn.systems.dss_gnn import DSSGNNConfig
 from sargnn.training.run import TrainingRun, find_device, train
 from sargnn.training.settings import Settings
+from sargnn.viz.graph import draw_panel, node_diameter
+from sargnn.viz.layout import positions_of
 
 __all__ = ["figure_dss_subgraphs", "figure_saliency_mutag", "figure_saliency_triangles", "subgraph", "worst_nodes"]
 
@@ -237,17 +239,16 @@ def _grid(rows: list[str], columns: list[str]) -> tuple[Figure, np.ndarray]:
 @viz.house_style()
 def _draw(ax: Axes, one: GraphSet, positions: np.ndarray, values: np.ndarray, marked: Sequence[int] = ()) -> None:
     """The graph with what it is about shaded, and the ``marked`` nodes in dotted circles."""
-    viz._draw_panel(ax, _with_symbols(one), positions, values)
-    points = viz._fit(positions, ax.get_xlim()[1], ax.get_ylim()[1], viz.MARGIN)
+    points = draw_panel(ax, _with_symbols(one), positions, values)
     for cycle in _key_cycles(one):
         ax.add_patch(Polygon(points[cycle], facecolor=SHADE, alpha=0.5, linewidth=0, zorder=0.5))
     for node in marked:
-        radius = 0.75 * viz._diameter(points)
+        radius = 0.75 * node_diameter(points)
         ax.add_patch(Circle(points[node], radius, fill=False, edgecolor=MARK, linestyle=":", linewidth=1.4, zorder=4))
 
 
 def _positions(one: GraphSet) -> np.ndarray:
-    return molecule_positions(one, 0) if are_molecules(one) else viz._positions(one)
+    return molecule_positions(one, 0) if are_molecules(one) else positions_of(one)
 
 
 def _with_symbols(one: GraphSet) -> GraphSet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from sargnn.experiments import paper
 from sargnn.experiments.engine import run_bundles
 from sargnn.experiments.store import Store, job_id
 from sargnn.nn.model import VARIANTS
+from sargnn.systems import find_system
 from sargnn.training.protocol import Cell, CellResult, assessment_jobs, bundles, collect, select, selection_jobs
 from sargnn.training.settings import Settings
 
@@ -120,7 +121,13 @@ def _rows(store: Store, jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def grid(system: str, kind: str, data: str, preset: paper.Preset, **fixed: Any) -> tuple[Settings, ...]:
-    """The settings a system is selected from: shapes x learning rates, the same number for every system."""
+    """The settings a system is selected from: shapes x learning rates, the same number for every system.
+
+    One that is fitted at once has no learning rate: all its settings are shapes.
+    """
+    if hasattr(find_system(system).model, "fit_at_once"):
+        shapes = preset.shapes * len(preset.rates)
+        preset = replace(preset, shapes=shapes, rates=preset.rates[:1])
     return grid_of(system, paper.SHAPES[kind][: preset.shapes], data, preset, **fixed)
 
 
@@ -129,7 +136,7 @@ def grid_of(
 ) -> tuple[Settings, ...]:
     """Each of the given shapes at each learning rate of the preset, with the settings that all systems have."""
     values = {
-        **paper.ALWAYS,
+        **_known(system, paper.ALWAYS),
         **paper.COMMON.get(data, {}),
         "training.epochs": preset.epochs,
         "training.patience": preset.patience,
@@ -138,6 +145,12 @@ def grid_of(
         Settings.of(system, {**values, **shape, "training.learning_rate": rate, **fixed})
         for shape, rate in itertools.product(shapes, preset.rates)
     )
+
+
+def _known(system: str, values: paper.Values) -> paper.Values:
+    """Those of ``values`` that are not of the model, or of a field that this model has."""
+    own = {f"model.{field.name}" for field in fields(find_system(system).config)}
+    return {key: value for key, value in values.items() if not key.startswith("model.") or key in own}
 
 
 @dataclass(frozen=True)
@@ -203,12 +216,14 @@ def table2(
     systems: Sequence[str] = paper.SYSTEMS,
     data: Sequence[str] = paper.DATA_SETS,
 ) -> Study:
-    """Comparison on seven data sets: the base models and the SAR models, the fusion chosen on validation graphs."""
+    """Comparison on seven data sets: every system, for the SAR models the fusion chosen on validation graphs too."""
     cells, published = {}, {}
     for system, name in itertools.product(systems, data):
-        kind = "sar" if system.startswith("sar-") else "base"
+        family = "sar" if system.startswith("sar-") else "base"
+        kind = system if system in paper.SHAPES else family
         cells[system, name] = cell(facts(name), name, system, grid(system, kind, name, preset), preset)
-        published[system, name] = paper.TABLE2[system][paper.DATA_SETS.index(name)]
+        if system in paper.TABLE2:
+            published[system, name] = paper.TABLE2[system][paper.DATA_SETS.index(name)]
     return Study("Table 2: comparison", cells, published)
 
 

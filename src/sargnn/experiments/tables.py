@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -15,7 +17,7 @@ from sargnn.training.protocol import CellResult
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Comparison", "compare", "figure", "html", "in_standard_errors", "markdown"]
+__all__ = ["Comparison", "band_table", "compare", "figure", "html", "in_standard_errors", "markdown"]
 
 Where = tuple[str, str]
 
@@ -32,9 +34,17 @@ class Comparison:
     published_std: float | None = None
     errors: float | None = None
     """Measured minus published, in standard errors of the difference."""
-    verdict: str = "measured"
+    verdict: str = "without a published value"
     gain: float | None = None
     """Measured minus the cell of the study's baseline row, in standard errors of the difference."""
+
+    @property
+    def band(self) -> str:
+        """Where the measured mean is: within two published standard deviations of the published one, or outside."""
+        assert self.published is not None
+        assert self.published_std is not None
+        difference = self.measured - self.published
+        return "within" if abs(difference) <= 2 * self.published_std else "above" if difference > 0 else "below"
 
     @property
     def gain_verdict(self) -> str:
@@ -61,7 +71,8 @@ def compare(where: Where, result: CellResult, published: tuple[float, float] | N
         return Comparison(mean, std, trials)
     errors = in_standard_errors(mean - published[0], std, trials, published[1], trials)
     verdict = "reproduced" if abs(errors) <= 2 else "higher" if errors > 0 else "lower"
-    if verdict == "lower" and mean < published[0] - 10 and result.cell.data in paper.REASONS:
+    known = result.cell.data in paper.REASONS and result.cell.system in paper.BOUNDED
+    if verdict == "lower" and mean < published[0] - 10 and known:
         verdict = "not reproducible as described"
     return Comparison(mean, std, trials, *published, errors, verdict)
 
@@ -92,6 +103,21 @@ def markdown(study: Study, results: dict[Where, CellResult]) -> str:
     reasons = {c.data for c in study.cells.values() if c.data in paper.REASONS}
     lines += [f"Why {name} differs: {paper.REASONS[name]}." for name in sorted(reasons)]
     return "\n".join(lines) + "\n"
+
+
+def band_table(study: Study, results: dict[Where, CellResult], columns: Sequence[str]) -> str:
+    """Whether each row with published values is within two published standard deviations of them or above, column by
+    column, and which are not."""
+    found = {where: c for where, c in comparisons(study, results).items() if where[1] in columns}
+    judged = {where: c for where, c in found.items() if c.published is not None}
+    lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for row in dict.fromkeys(row for row, _ in study.published):
+        cells = [judged.get((row, column)) for column in columns]
+        told = [f"{c.measured:.1f}, published {c.published} ± {c.published_std}: {c.band}" if c else "-" for c in cells]
+        lines.append(f"| {row} | " + " | ".join(told) + " |")
+    below = [f"{row} on {column}" for (row, column), c in judged.items() if c.band == "below"]
+    count = f"{len(judged) - len(below)} of {len(judged)} measured cells are within two standard deviations or above"
+    return "\n".join([*lines, "", f"{count}; below: {', '.join(below) or 'none'}."]) + "\n"
 
 
 def html(study: Study, results: dict[Where, CellResult]) -> str:
@@ -150,19 +176,22 @@ def _names(study: Study) -> tuple[list[str], list[str]]:
 
 def _lines(found: Comparison | None, published: tuple[float, float] | None) -> list[str]:
     """What stands in a cell: measured, published, and how they compare."""
-    measured = f"{found.measured:.1f} ± {found.measured_std:.1f}" if found else "not measured"
     told = [f"published {published[0]:.1f} ± {published[1]:.1f}"] if published else []
     judged = [f"{found.errors:+.1f} s.e., {found.verdict}"] if found and found.errors is not None else []
     compared = (
         [f"{found.gain:+.1f} s.e. from the first row, {found.gain_verdict}"] if found and found.gain is not None else []
     )
-    return [measured, *told, *judged, *compared]
+    return [_measured(found) if found else "not measured", *told, *judged, *compared]
+
+
+def _measured(found: Comparison) -> str:
+    """Mean and deviation; a single trial has none."""
+    return f"{found.measured:.1f}" + (f" ± {found.measured_std:.1f}" if found.trials > 1 else ", one training")
 
 
 def _bold(measured: str, *more: str) -> str:
     """The lines of a cell in Markdown, the measured mean in bold."""
-    mean, sign, deviation = measured.partition(" ± ")
-    return "<br>".join([f"**{mean}**{sign}{deviation}" if sign else measured, *more])
+    return "<br>".join([re.sub(r"^[\d.]+", r"**\g<0>**", measured), *more])
 
 
 _STYLE = """

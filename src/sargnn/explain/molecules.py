@@ -12,7 +12,8 @@ import numpy as np
 
 from sargnn.data.graphs import GraphSet
 from sargnn.explain.chemistry import atom_symbols, bond_orders
-from sargnn.viz import SALIENCY, _checked, _limits
+from sargnn.viz.graph import checked_saliency, colour_limits
+from sargnn.viz.style import SALIENCY
 
 __all__ = ["are_molecules", "draw_molecule", "molecule_positions", "shades_of"]
 
@@ -32,7 +33,7 @@ def draw_molecule(graphs: GraphSet, graph: int, saliency: np.ndarray, vector: bo
 
     one = graphs[graph]
     molecule = _rdkit_molecule(one)
-    share = shades_of(_checked(saliency, one, graph, "saliency"))
+    share = shades_of(checked_saliency(saliency, one, graph, "saliency"))
     colours = {atom: tuple(SALIENCY(DARKEST * value)[:3]) for atom, value in enumerate(share.tolist())}
     radii = {atom: 0.2 + 0.25 * value for atom, value in enumerate(share.tolist())}
     drawer = (rdMolDraw2D.MolDraw2DSVG if vector else rdMolDraw2D.MolDraw2DCairo)(*SIZE)
@@ -60,7 +61,7 @@ def shades_of(saliency: np.ndarray) -> np.ndarray:
     >>> shades_of(np.array([0.0, 0.2, 0.8])).tolist()
     [0.0, 0.25, 1.0]
     """
-    low, high = _limits(saliency)
+    low, high = colour_limits(saliency)
     return (saliency - low) / (high - low)
 
 

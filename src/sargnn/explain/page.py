@@ -19,7 +19,8 @@ from matplotlib.colors import to_hex
 from sargnn.data.graphs import GraphSet
 from sargnn.explain.chemistry import atom_symbols
 from sargnn.explain.molecules import are_molecules, molecule_positions, shades_of
-from sargnn.viz import SALIENCY, _fit, _pairs, _positions
+from sargnn.viz.layout import fit, pairs_of, positions_of
+from sargnn.viz.style import SALIENCY
 
 __all__ = ["ExplainedGraph", "render_page"]
 
@@ -59,14 +60,14 @@ def render_page(graphs: GraphSet, explained: list[ExplainedGraph], title: str) -
 
 def _drawing(graphs: GraphSet, item: ExplainedGraph) -> dict[str, Any]:
     one = graphs[item.graph]
-    positions = molecule_positions(graphs, item.graph) if are_molecules(graphs) else _positions(one)
-    points = _fit(positions, WIDTH, HEIGHT, MARGIN)
+    positions = molecule_positions(graphs, item.graph) if are_molecules(graphs) else positions_of(one)
+    points = fit(positions, WIDTH, HEIGHT, MARGIN)
     return {
         "title": one.graph_names[0] if one.graph_names else f"graph {item.graph}",
         "verdict": f"graph {item.graph}: predicted {item.predicted} ({item.probability:.0%})",
         "x": points[:, 0].round(1).tolist(),
         "y": (HEIGHT - points[:, 1]).round(1).tolist(),  # upwards on paper, downwards on a screen
-        "edges": _pairs(one).tolist(),
+        "edges": pairs_of(one).tolist(),
         "names": _names(one),
         "labels": _labels(one),
         "maps": {name: values.tolist() for name, values in item.maps.items()},

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from sargnn.data.batch import Batch, PackedBatch
-from sargnn.nn.model import SARGNN, Encoding
+from sargnn.nn.model import Encoding
 
 __all__ = ["Committee"]
 
@@ -25,7 +25,7 @@ class Committee(nn.Module):
     what is shared is the order of the graphs and the epoch at which training stops. The saliency is the members' mean,
     layer by layer: what one draw of first weights finds by chance counts for little in it.
 
-    >>> from sargnn.nn.model import ModelConfig
+    >>> from sargnn.nn.model import SARGNN, ModelConfig
     >>> three = Committee(SARGNN(ModelConfig(layers=2, hidden=16), inputs=4, classes=2) for _ in range(3)).eval()
     >>> logits = three(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]))
     >>> round(logits.exp().sum().item(), 4)  # they are logarithms of probabilities
@@ -34,7 +34,7 @@ class Committee(nn.Module):
 
     takes_pairs = True
 
-    def __init__(self, members: Iterable[SARGNN]) -> None:
+    def __init__(self, members: Iterable[nn.Module]) -> None:
         super().__init__()
         self.members = nn.ModuleList(members)
 

@@ -1,0 +1,104 @@
+"""Use a trained model: score it, predict with it, calibrate it, export it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from sargnn.commands.inputs import Answer, load_noted
+from sargnn.console import note
+from sargnn.data.graphs import GraphSet
+from sargnn.data.splits import Fold
+from sargnn.errors import InputError
+from sargnn.files import check_writable, write_csv
+from sargnn.training.calibration import assess, load_calibration, save_calibration, with_temperature
+from sargnn.training.calibration import calibrate as fit_calibration
+from sargnn.training.model_folder import load_model, read_training
+from sargnn.training.run import find_device, parts_of, score
+from sargnn.training.trained import TrainedModel
+
+__all__ = ["calibrate", "evaluate", "export", "open_run", "predict"]
+
+
+def evaluate(run: Path, data: str, part: str, device: str) -> Answer:
+    trained, graphs, index = open_run(run, data, part, device, labelled=True)
+    prediction = trained.predict(graphs)
+    answer: Answer = {"model": trained.settings.name, **score(trained, graphs, prediction, index)}
+    parts = _parts_of(run, graphs)
+    if parts and part == "all":
+        answer["parts"] = {p: score(trained, graphs, prediction, i)["accuracy"] for p, i in parts.items() if len(i)}
+        note("these graphs were trained on, but for the test part: its accuracy is the honest one")
+    return answer
+
+
+def predict(
+    run: Path, data: str, out: Path, part: str, device: str, coverage: float | None = None, calibrated: bool = False
+) -> Answer:
+    trained, graphs, index = open_run(run, data, part, device)
+    check_writable(out)
+    prediction = trained.predict(graphs)
+    shown, sets = prediction.probabilities[index], np.empty((len(index), 0), bool)
+    header = ["graph", "class", *(f"probability_{name}" for name in trained.classes)]
+    answer: Answer = {"graphs": len(index), "file": str(out)}
+    if coverage is not None:
+        sets = load_calibration(run).sets(shown, coverage)
+        header += [f"in_set_{name}" for name in trained.classes]
+        answer["mean_set_size"] = float(sets.sum(axis=1).mean())
+    if calibrated:
+        shown = with_temperature(shown, load_calibration(run).temperature)
+    rows = (
+        [g, trained.classes[prediction.predicted[g]], *shown[row].tolist(), *sets[row].astype(int)]
+        for row, g in enumerate(index.tolist())
+    )
+    write_csv(out, header, rows)
+    return answer
+
+
+def calibrate(run: Path, data: str, part: str, coverage: float, device: str) -> Answer:
+    trained, graphs, index = open_run(run, data, part, device, labelled=True)
+    parts = _parts_of(run, graphs) or {}
+    if parts and part in ("all", "train"):
+        raise InputError(f"--part: got {part}, expected graphs that the model was not trained on, such as validation")
+    held_out = fit_calibration(trained, graphs, index)
+    save_calibration(run, held_out)
+    answer: Answer = {"graphs": len(index), "temperature": held_out.temperature, "file": str(run / "calibration.json")}
+    if part != "test" and len(test := parts.get("test", ())):
+        others = graphs.subset(test)
+        true, probabilities = trained.true_classes(others), trained.predict(others).probabilities
+        answer |= {f"test_{name}": value for name, value in assess(held_out, true, probabilities, coverage).items()}
+    return answer
+
+
+def export(run: Path, to: str, out: Path) -> Answer:
+    from sargnn.export import export_model
+
+    return export_model(load_model(run), to, out)
+
+
+def open_run(
+    run: Path, data: str, part: str, device: str, labelled: bool = False
+) -> tuple[TrainedModel, GraphSet, np.ndarray]:
+    """The model of ``run``, the graphs of ``data``, and which of them ``part`` names."""
+    trained = load_model(run, find_device(device))
+    graphs = load_noted(data, labelled=labelled)
+    if graphs.y is not None:
+        trained.true_classes(graphs)  # graphs of other classes are not for this model
+    if part == "all":
+        return trained, graphs, np.arange(len(graphs))
+    parts = _parts_of(run, graphs)
+    if parts is None:
+        raise InputError(f"--part: got {part!r}, expected all: {graphs.name} is not the set that {run} was trained on")
+    known = [name for name, index in parts.items() if len(index)]
+    if part not in known:
+        raise InputError(f"--part: got {part!r}, expected one of all, {', '.join(known)}")
+    return trained, graphs, parts[part]
+
+
+def _parts_of(run: Path, graphs: GraphSet) -> dict[str, np.ndarray] | None:
+    """The parts of the run's own split, if ``graphs`` are the ones it was trained on."""
+    record = read_training(run)
+    if record["data"]["fingerprint"] != graphs.fingerprint:
+        return None
+    split = {name: np.array(record["split"][name], dtype=np.int64) for name in ("train", "validation", "test")}
+    return parts_of(graphs, Fold(**split))

@@ -1,0 +1,24 @@
+"""A batch of graphs in one of a few layouts, and the primitives that a model needs of it.
+
+*Packed* concatenates the nodes of all graphs and lists the edges: right for any sizes. *Padded* gives every graph
+``n`` rows and an ``n x n`` adjacency: faster for small graphs, and of fixed shape; *paired* puts two graphs into each
+matrix, so that little of it is padding. A model written against :class:`Batch` runs on all.
+
+Three kinds of tensors appear, all of which may have further leading dimensions (attention heads):
+
+============  ==================  ===================
+kind          packed              padded
+============  ==================  ===================
+graph         ``[B, d]``          ``[B, d]``
+node          ``[N, d]``, ``[N]`` ``[B, n, d]``, ``[B, n]``
+edge          ``[E]``             ``[B, n, n]`` (target, source), 0 where there is no edge
+============  ==================  ===================
+
+"Edges" are those of the *closed* neighbourhoods {i} ∪ N(i): every node has one self-loop, whatever the data had.
+"""
+
+from sargnn.data.batch.base import Batch
+from sargnn.data.batch.packed import FilledBatch, PackedBatch
+from sargnn.data.batch.padded import PaddedBatch, PairedBatch
+
+__all__ = ["Batch", "FilledBatch", "PackedBatch", "PaddedBatch", "PairedBatch"]

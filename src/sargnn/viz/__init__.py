@@ -1,0 +1,26 @@
+"""Drawings, each a matplotlib ``Figure``: a graph with its saliency, learning curves, a confusion matrix, sizes.
+
+No function touches ``pyplot``, so all of them work without a display and none keeps a figure alive.
+"""
+
+from sargnn.viz.charts import confusion_matrix, learning_curves, size_histogram
+from sargnn.viz.files import save, to_svg
+from sargnn.viz.graph import draw_graph
+from sargnn.viz.style import (
+    ACCENT,
+    COLOURS,
+    CONTRAST,
+    INK,
+    LINE,
+    MUTED,
+    PAPER,
+    SALIENCY,
+    house_style,
+    logarithmic,
+)
+
+__all__ = [
+    "ACCENT", "COLOURS", "CONTRAST", "INK", "LINE", "MUTED", "PAPER", "SALIENCY",
+    "confusion_matrix", "draw_graph", "house_style", "learning_curves", "logarithmic", "save", "size_histogram",
+    "to_svg",
+]  # fmt: skip

@@ -1,0 +1,171 @@
+"""The page about the recommended model says what rows say, and names every setting in which it leaves the paper."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from sargnn.experiments import paper
+from sargnn.experiments.beyond import PLUS, beyond
+from sargnn.experiments.store import job_id
+from sargnn.experiments.study import SetFacts, table2
+from sargnn.training.protocol import Cell, CellResult, assessment_jobs, collect, selection_jobs
+from sargnn.training.settings import Settings
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.fixture(scope="module")
+def maker() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_beyond", DOCS / "make_beyond.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_made_of_the_rows_that_are_kept(maker: ModuleType) -> None:
+    assert maker.PAGE.read_text(encoding="utf-8") == maker.kept_page(), "run: python docs/make_beyond.py"
+
+
+def test_every_setting_that_leaves_the_equations_is_in_the_recipe(maker: ModuleType) -> None:
+    plus, equations = Settings.of(PLUS), Settings.of("sar-gin")
+    changed = {
+        f"{section}.{field.name}"
+        for section in ("model", "data", "training")
+        for field in fields(getattr(plus, section))
+        if getattr(getattr(plus, section), field.name) != getattr(getattr(equations, section), field.name)
+    }
+    assert changed == {key for part in maker.RECIPE for key in part.settings}
+
+
+def test_costs_are_of_the_recipe_as_it_is(maker: ModuleType) -> None:
+    rows = [row for row in maker.read_lines("costs.jsonl") if row["system"] == PLUS]
+    assert {row["data"] for row in rows} == {"MUTAG", "PROTEINS"}
+    assert all(Settings.from_json(row["settings"]) == Settings.of(PLUS) for row in rows), "run benchmarks/costs.py"
+    assert all(row["command"] and row["hardware"] and row["versions"] for row in rows)
+
+
+def test_without_rows_nothing_is_measured(maker: ModuleType) -> None:
+    text = maker.page(maker.Measured({}, {}, frozenset()))
+    assert "Of 8 goals 0 are reached and 8 are not measured." in text
+    assert "| PROTEINS | 76.8 (sar-gcn) | 78.0 | not measured | - | - |" in text
+    assert "Of 0 tests, 0 show" in text
+
+
+def test_a_cell_is_measured_when_all_its_rows_are_there(maker: ModuleType, tmp_path: Path) -> None:
+    cells = {where: beyond_cell(*where) for where in ((PLUS, "MUTAG"), ("one member", "MUTAG"))}
+    records = [record for cell in cells.values() for record in records_of(cell, in_turns(0.9, 0.8))]
+    records += records_of(table2_cell("gsn", "MUTAG"), in_turns(0.9, 0.7))
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(record) + "\n" for record in records if record is not records[39]))
+    found = maker.read_measured([file])
+    assert found.plus.keys() == {(PLUS, "MUTAG")}, "a fold of the other is missing"
+    assert found.accuracy(PLUS, "MUTAG") == "85.0"
+    assert found.accuracy("gsn", "MUTAG") == "80.0†"
+    assert found.accuracy("gin", "MUTAG") == "not measured"
+    assert "Made by 30 trainings on a GPU; version 1; commit c." in maker.page(found)
+
+
+def test_interval_and_verdict_by_hand(maker: ModuleType) -> None:
+    """0.9 and 0.8 in turns: mean 85, s² = 1/360, r = 10/90, so that 85 -+ 2.2622 · 100 √((1/10 + 1/9) / 360)."""
+    table = maker.goals({(PLUS, "MUTAG"): result(beyond_cell(PLUS, "MUTAG"), in_turns(0.9, 0.8))})
+    assert "| MUTAG | 87.4 (sar-sage) | 90.0 | **85.0** (79.5 to 90.5) | -2.4 | no, 5.00 below |" in table
+    assert "Of 8 goals 0 are reached and 7 are not measured." in table
+
+
+@pytest.mark.parametrize(("accuracy", "verdict"), [(0.9, "yes"), (0.8996, "no, 0.04 below")])
+def test_a_goal_is_reached_by_the_mean_itself(maker: ModuleType, accuracy: float, verdict: str) -> None:
+    table = maker.goals({(PLUS, "MUTAG"): result(beyond_cell(PLUS, "MUTAG"), lambda _: accuracy)})
+    assert f"| +2.6 | {verdict} |" in table
+
+
+def test_parts_and_rivals_are_compared_fold_by_fold(maker: ModuleType) -> None:
+    """Differences 0 and 0.1 in turns: d = 0.05, √((1/10 + 1/9) / 360) = 0.02422, so t = 2.065 and p = 0.069."""
+    scores = {PLUS: in_turns(0.9, 0.8), "one member": in_turns(0.9, 0.7), "no saliency": in_turns(0.8, 0.7)}
+    plus = {(row, "MUTAG"): result(beyond_cell(row, "MUTAG"), accuracy) for row, accuracy in scores.items()}
+    others = {("gsn", "MUTAG"): result(table2_cell("gsn", "MUTAG"), in_turns(0.9, 0.7))}
+    table = maker.parts(plus)
+    assert "| one member | 80.0<br>-5.0, p = 0.069 | not measured | not measured |" in table
+    assert "Of 2 differences:\nShown to be worse: no saliency on MUTAG.\nShown to be better: none." in table
+    table = maker.rivals(maker.Measured(plus, others, frozenset(others)))
+    assert "| MUTAG | 85.0 | gsn 80.0†<br>+5.0, p = 0.069 | not measured | not measured |" in table
+    assert "Of 1 tests, 0 show" in table
+
+
+def test_one_division_has_a_large_part_and_no_test(maker: ModuleType) -> None:
+    plus = {(PLUS, "TRIANGLES"): result(beyond_cell(PLUS, "TRIANGLES", folds=1), lambda _: 0.999)}
+    others = {("gsn", "TRIANGLES"): result(table2_cell("gsn", "TRIANGLES", folds=1), lambda _: 0.9)}
+    table = maker.goals(plus)
+    assert "| TRIANGLES | 93.3 (dss-gnn) | 99.9 | **99.9** (99.9 to 99.9) | +6.6 | yes |" in table
+    assert "| TRIANGLES, graphs of 26-100 nodes | - | 99.0 | **89.9** (89.9 to 89.9) | - | no, 9.09 below |" in table
+    table = maker.rivals(maker.Measured(plus, others, frozenset()))
+    assert "| TRIANGLES | 99.9 | gsn 90.0<br>+9.9 | not measured" in table
+
+
+def test_costs_are_shown_of_the_best_measured_systems(maker: ModuleType) -> None:
+    accuracies = {"gsn": 0.7, "slim": 0.8}
+    others = {(s, "MUTAG"): result(table2_cell(s, "MUTAG"), lambda _, a=a: a) for s, a in accuracies.items()}
+    time = {"seconds": 0.00125, "spread": 0.0}
+    row = {"data": "MUTAG", "parameters": 1234, "epoch": time, "prediction": time, "forward": time, "rounds": 5}
+    row |= {"hardware": "a CPU", "versions": {"torch": "2"}, "others": 0.51}
+    costs = [{**row, "system": system} for system in (PLUS, "gin", "gsn", "slim")]
+    table = maker.cost_table(maker.Measured({}, others, frozenset()), costs)
+    assert [line.split(" | ")[1] for line in table.splitlines()[2:5]] == [f"`{PLUS}`", "`slim`", "`gsn`"]
+    assert "| MUTAG | `slim` | 80.0 | 1,234 | 0.00125 s | 1.25 ms | 1.25 ms |" in table
+    assert "Medians of 5 rounds; a CPU;\ntorch 2;\ncores used by other work meanwhile: 0.5." in table
+
+
+def test_trials_are_one_line_a_variant(maker: ModuleType) -> None:
+    row = {"variant": "two layers", "epochs": 50, "accuracy": 0.5, "committee": 0.625, "hardware": "a GPU"}
+    table = maker.trials([{**row, "data": "MUTAG"}, {**row, "data": "PROTEINS", "variant": "dropout 0.5"}])
+    assert "| variant | epochs | MUTAG | PROTEINS |" in table
+    assert "| two layers | 50 | 50.0, 62.5 | - |\n| dropout 0.5 | 50 | - | 50.0, 62.5 |" in table
+
+
+Accuracy = Callable[[int], float]
+"""Of a fold."""
+
+
+def in_turns(even: float, odd: float) -> Accuracy:
+    return lambda fold: odd if fold % 2 else even
+
+
+def beyond_cell(row: str, data: str, folds: int = 10) -> Cell:
+    return beyond(paper.PRESETS["quick"], lambda _: SetFacts("f", folds), (data,)).cells[row, data]
+
+
+def table2_cell(system: str, data: str, folds: int = 10) -> Cell:
+    return table2(paper.PRESETS["lean"], lambda _: SetFacts("f", folds), (system,), (data,)).cells[system, data]
+
+
+def result(cell: Cell, accuracy: Accuracy) -> CellResult:
+    """Of rows in which every fold has that accuracy."""
+    records = [record for record in records_of(cell, accuracy) if record["job"]["stage"] == "assess"]
+    return collect(cell, cell.grid[:1] * cell.folds, [record["job"] | record["row"] for record in records])
+
+
+def records_of(cell: Cell, accuracy: Accuracy) -> list[dict[str, Any]]:
+    """All rows of a cell: ten test graphs in every fold, and large ones of which nine tenths as many are right."""
+    jobs = [*selection_jobs(cell), *assessment_jobs(cell, cell.grid[:1] * cell.folds)]
+    return [
+        {
+            "id": job_id(job), "job": job, "finished": "2026-01-01T00:00:00+00:00",
+            "row": {
+                "validation_accuracy": 0.5, "validation_loss": 1.0, "device": "a GPU", "version": "1", "commit": "c",
+                "scores": {
+                    "test": {"accuracy": accuracy(job["fold"]), "graphs": 10},
+                    "test-large": {"accuracy": 0.9 * accuracy(job["fold"]), "graphs": 10},
+                },
+            },
+        }
+        for job in jobs
+    ]  # fmt: skip
