@@ -166,10 +166,13 @@ def encode(model: SARGNN, g: Graph) -> Literal:
         H = {"none": lambda q, h: h, "batch": batch_norm, "layer": layer_norm}[c.norm](within(p, f"norms.{l}"), H)
         H = relu(H) if c.activate else H
         saliency += [] if s is None else [s]
-    parts = [] if c.readout == "sum" else [memory(within(p, f"memory_layers.{c.layers}"), H, M, c)]
-    parts += [] if c.readout == "memory" else [H.sum(axis=0)]
-    parts += [H.max(axis=0)] if c.readout == "all" else []
-    vector = np.concatenate(parts)
+    last = None if c.readout == "sum" else memory(within(p, f"memory_layers.{c.layers}"), H, M, c)
+    parts = {"memory": [last], "sum": [H.sum(axis=0)], "all": [last, H.sum(axis=0), H.max(axis=0)]}
+    if c.readout == "salient":
+        uniform = np.full(g.nodes, 1 / g.nodes)
+        s = uniform if c.saliency == "uniform" else node_saliency(within(p, "readout_saliency"), last, H)
+        parts["salient"], saliency = [s @ H, s @ H * np.log(g.nodes)], [s]
+    vector = np.concatenate(parts[c.readout])
     vector = vector if g.u is None else np.concatenate([vector, g.u])
     return Literal(vector, H, saliency, mlp(within(p, "head"), vector))
 

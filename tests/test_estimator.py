@@ -30,7 +30,9 @@ from sargnn.estimator import GraphClassifier
 from sargnn.training.model_folder import load_model
 from tiny import shapes
 
-QUICK: dict[str, Any] = {"hidden": 8, "layers": 2, "epochs": 8, "batch_size": 8, "learning_rate": 0.02}
+QUICK: dict[str, Any] = {
+    "model": "sar-gcn", "hidden": 8, "layers": 2, "epochs": 8, "batch_size": 8, "learning_rate": 0.02,
+}  # fmt: skip
 CLASSES = np.array(["ring", "path"] * 12)
 """Of the 24 graphs of :func:`shapes`."""
 
@@ -169,6 +171,15 @@ def test_graphs_bring_their_own_classes(fitted: GraphClassifier) -> None:
 def test_it_learns_what_the_model_learns() -> None:
     classifier = quick(epochs=30, settings={"data.encodings": ("degree",)}).fit(shapes(count=60))
     assert classifier.score(shapes(count=60, seed=1)) > 0.9
+
+
+def test_the_default_is_the_recommended_model() -> None:
+    """It sees bonds without being asked, is a committee, and its graphs' vectors are those of all members."""
+    classifier = GraphClassifier(hidden=8, epochs=12, learning_rate=0.02, random_state=0).fit(rings_of_bonds())
+    assert classifier.trained_.settings.name == "sargnn-plus"
+    assert classifier.score(rings_of_bonds()) > 0.9
+    assert classifier.transform(rings_of_bonds()).shape == (30, 3 * 2 * 8)
+    assert all(saliency.sum() == pytest.approx(1) for saliency in classifier.explain(rings_of_bonds()))
 
 
 def rings_of_bonds() -> GraphSet:

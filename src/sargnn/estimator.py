@@ -91,7 +91,7 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def __init__(
         self,
-        model: str = "sar-gcn",
+        model: str = "sargnn-plus",
         *,
         hidden: int | None = None,
         layers: int | None = None,

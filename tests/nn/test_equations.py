@@ -47,6 +47,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "layer norm": {"norm": "layer"},
     "activation": {"norm": "layer", "activate": True},
     "memory, sum and maximum": {"readout": "all"},
+    "salient nodes": {"readout": "salient"},
+    "all nodes are salient": {"readout": "salient", "saliency": "uniform"},
     "as published": {
         "memory_block": "as-published", "normalize": "as-published", "memory_heads": 8, "norm": "batch",
         "input_norm": True, "bias": True, "beta": 0.6, "gamma": 3.0, "iterations": 2,

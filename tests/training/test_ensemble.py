@@ -54,6 +54,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "weight decay": ("sar-gcn", {"training__weight_decay": 0.1}),
     "a committee": ("sar-gcn", {"model__members": 2, "training__class_weights": "balanced"}),
     "memory, sum and maximum": ("sar-sage", {"model__readout": "all"}),
+    "salient nodes": ("sar-gcn", {"model__readout": "salient", "training__saliency_weight": 1.0}),
     "an activation after the norm": ("sar-sage", {"model__norm": "layer", "model__activate": True}),
     "differences of inputs on edges": ("sar-gin", {"model__edge_channels": 3, "model__relative": True}),
 }

@@ -43,9 +43,9 @@ class ModelConfig:
     """d and d_s, features of queries and keys; none: the same as hidden."""
     saliency: Literal["learned", "uniform", "random", "redrawn", "none"] = "learned"
     """learned (eq. saliency); uniform, random or redrawn: ablations; none: the backbone is not regularised."""
-    readout: Literal["memory", "sum", "all"] = "memory"
-    """What is classified: the last memory, the sum of the last node features, or the memory with their sum and their
-    maximum beside it."""
+    readout: Literal["memory", "sum", "all", "salient"] = "memory"
+    """What is classified: the last memory; the sum of the last node features; the memory with their sum and their
+    maximum beside it; or their mean weighted by one more saliency, which is then the only one that is reported."""
     fusion: Literal["weighted", "scaling"] = "weighted"
     """How saliency enters the weights: weighted sum (eq. regular1) or scaling (eq. regular2)."""
     beta: float = 1.0
@@ -89,6 +89,8 @@ class ModelConfig:
             raise InputError(f"model.edge_channels: got {self.edge_channels}, expected 0 or more")
         if self.relative and not self.edge_channels:
             raise InputError("model.relative: got true with model.edge_channels = 0, expected 1 or more channels")
+        if self.readout == "salient" and self.saliency == "none":
+            raise InputError("model.readout: got salient with model.saliency = none, expected learned or another one")
         if self.gamma <= 0:
             raise InputError(f"model.gamma: got {self.gamma}, expected more than 0")
         if not 0 <= self.dropout < 1:
@@ -131,6 +133,10 @@ class SARGNN(nn.Module):
     For layer l = 1..L: ``M = F_M(H, M)`` (eq. fm), ``s = F_S(M, H)`` (eq. compat), ``H = F_B(H, s)`` (eq. backbone).
     One more memory read gives the graph's vector M^{L+1}; a perceptron gives the logits.
 
+    With ``readout="salient"`` (not in the paper) the last memory only says which nodes matter, ``s = F_S(M^{L+1},
+    H^L)``, and the vector is ``[p, p log n]`` with ``p = Σ_j s_j h_j`` over the n nodes: what is not salient is not
+    classified.
+
     ``forward(x, edge_index, batch)`` has PyTorch Geometric's signature and returns logits alone. Edge inputs, of width
     ``edge_inputs``, enter by the edge channels of the config; inputs of whole graphs join the graph's vector.
 
@@ -161,8 +167,10 @@ class SARGNN(nn.Module):
         reads = _memory_reads(c)
         self.initial_memory = InitialMemory(memory) if reads else None
         self.memory_layers = _memory_layers(c, widths[:reads], memory, attention)
+        last = _saliency_layers(c, [c.hidden], memory, attention) if c.readout == "salient" else [None]
+        self.readout_saliency = last[0]
         self.edge_channels = _edge_channels(c, inputs, edge_inputs)
-        out = {"memory": memory, "sum": c.hidden, "all": memory + 2 * c.hidden}[c.readout]
+        out = {"memory": memory, "sum": c.hidden, "all": memory + 2 * c.hidden, "salient": 2 * c.hidden}[c.readout]
         hidden = (2 if c.memory_block == "as-published" else 1) * (memory if c.readout == "memory" else c.hidden)
         self.head = perceptron(out + graph_inputs, hidden, classes, c.dropout)
 
@@ -181,13 +189,22 @@ class SARGNN(nn.Module):
                 saliency.append(s)
             h = self.norms[l](layer(h, batch, s, self.fusion, channels), batch)  # H^l = F_B(H^{l-1}, s^{l-1})
             h = F.dropout(F.relu(h) if self.config.activate else h, self.config.dropout, self.training)
-        return Encoding(self._with_graph_inputs(self._readout(h, memory, batch), batch), h, tuple(saliency))
+        vector, decisive = self._readout(h, memory, batch)
+        return Encoding(self._with_graph_inputs(vector, batch), h, decisive or tuple(saliency))
 
-    def _readout(self, h: Tensor, memory: Tensor | None, batch: Batch) -> Float[Tensor, "B d"]:
+    def _readout(
+        self, h: Tensor, memory: Tensor | None, batch: Batch
+    ) -> tuple[Float[Tensor, "B d"], tuple[Tensor, ...]]:
+        """The vector that is classified and, where it is made by a saliency of its own, that."""
         if self.config.readout == "sum":
-            return batch.sum(h)
+            return batch.sum(h), ()
         last = self.memory_layers[-1](h, memory, batch)  # M^{L+1}
-        return last if self.config.readout == "memory" else torch.cat([last, batch.sum(h), batch.max(h)], dim=-1)
+        if self.readout_saliency is not None:
+            s = self.readout_saliency(last, h, batch)
+            mean, nodes = batch.pool(s, h), batch.sum(torch.ones_like(h[..., :1]))
+            return torch.cat([mean, mean * nodes.clamp(min=1).log()], dim=-1), (s,)
+        both = [last, batch.sum(h), batch.max(h)]
+        return (last if self.config.readout == "memory" else torch.cat(both, dim=-1)), ()
 
     def _with_graph_inputs(self, vector: Float[Tensor, "B d"], batch: Batch) -> Float[Tensor, "B d_g"]:
         if not self.graph_inputs:

@@ -71,10 +71,10 @@ _AS_PUBLISHED = {
 _PLUS = System(
     _SAR,
     {
-        "backbone": "gin", "readout": "all", "normalize": "none", "norm": "batch", "activate": True,
+        "backbone": "gin", "readout": "salient", "normalize": "none", "norm": "batch", "activate": True,
         "input_norm": True, "dropout": 0.3, "edge_channels": 4, "relative": True, "members": 3,
     },
-    data={"encodings": ("auto", "random-walk", "substructures"), "walk_steps": 16, "max_degree": 64, "edge_encodings": ("auto",)},
+    data={"encodings": ("auto", "random-walk"), "walk_steps": 16, "max_degree": 64, "edge_encodings": ("auto",)},
     training={
         "epochs": 50, "patience": 0, "batch_size": None, "schedule": "cosine", "monitor": "last",
         "label_smoothing": 0.1,
