@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from math import log
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
-from sargnn.data.batch import Batch, PackedBatch
-from sargnn.nn.model import Encoding
+from sargnn.data.batch import Batch
+from sargnn.nn.graph_model import Encoding, GraphModel
 
 __all__ = ["Committee"]
 
 
-class Committee(nn.Module):
+class Committee(GraphModel):
     r"""M members and their vote.
 
     .. math::
@@ -49,16 +49,6 @@ class Committee(nn.Module):
         own = zip(self.members, vectors.chunk(len(self.members), dim=-1), strict=True)
         logits = torch.stack([member.head(vector) for member, vector in own])  # type: ignore[operator]
         return logits if self.training else logits.log_softmax(-1).logsumexp(0) - log(len(self.members))
-
-    def forward(
-        self,
-        x: Float[Tensor, "N F"],
-        edge_index: Int[Tensor, "2 E"],
-        batch: Int[Tensor, " N"] | None = None,
-        edge_attr: Float[Tensor, "E F_e"] | None = None,
-        graph_attr: Float[Tensor, "B F_g"] | None = None,
-    ) -> Float[Tensor, "*members B classes"]:
-        return self.head(self.encode(PackedBatch.from_edges(x, edge_index, batch, edge_attr, graph_attr)).graph)
 
     def blocks(self) -> list[list[nn.Parameter]]:
         """The two blocks of alternating training, each of all members."""

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch, PackedBatch
+from sargnn.data.batch import Batch
 from sargnn.errors import InputError
 from sargnn.nn.backbones import BACKBONES
 from sargnn.nn.edges import EdgeChannels
 from sargnn.nn.fusion import Fusion
+from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import GraphNeuralMemory, InitialMemory, perceptron
 from sargnn.nn.norm import make_norm
 from sargnn.nn.published import PublishedMemory, SharedBlock
 from sargnn.nn.saliency import NodeSaliency, UniformSaliency
 
-__all__ = ["SARGNN", "VARIANTS", "Encoding", "ModelConfig"]
+__all__ = ["SARGNN", "VARIANTS", "ModelConfig"]
 
 
 @dataclass(frozen=True)
@@ -115,19 +116,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 """The six variants of the paper's Table 1 as values of the config."""
 
 
-class Encoding(NamedTuple):
-    """What a model makes of a batch."""
-
-    graph: Float[Tensor, "B d"]
-    """The vector that is classified."""
-    nodes: Float[Tensor, "*nodes d"]
-    """Node features of the last layer."""
-    saliency: tuple[Tensor, ...]
-    """s⁰ ... s^{L-1}: one node tensor per layer, each a distribution over the nodes of each graph; empty without
-    saliency."""
-
-
-class SARGNN(nn.Module):
+class SARGNN(GraphModel):
     """The Saliency-Aware Regularized Graph Neural Network and, by its config, its variants and base models.
 
     For layer l = 1..L: ``M = F_M(H, M)`` (eq. fm), ``s = F_S(M, H)`` (eq. compat), ``H = F_B(H, s)`` (eq. backbone).
@@ -146,7 +135,6 @@ class SARGNN(nn.Module):
     """
 
     takes_pairs = True
-    """Knows a batch by its primitives alone, so that :class:`~sargnn.data.batch.PairedBatch` is one more layout."""
 
     def __init__(
         self, config: ModelConfig, inputs: int, classes: int, edge_inputs: int = 0, graph_inputs: int = 0
@@ -213,16 +201,6 @@ class SARGNN(nn.Module):
         if batch.graph_x is None or got != self.graph_inputs:
             raise InputError(f"got {got} graph inputs, expected {self.graph_inputs} numbers a graph (graph_attr)")
         return torch.cat([vector, batch.graph_x], dim=-1)
-
-    def forward(
-        self,
-        x: Float[Tensor, "N F"],
-        edge_index: Int[Tensor, "2 E"],
-        batch: Int[Tensor, " N"] | None = None,
-        edge_attr: Float[Tensor, "E F_e"] | None = None,
-        graph_attr: Float[Tensor, "B F_g"] | None = None,
-    ) -> Float[Tensor, "B classes"]:
-        return self.head(self.encode(PackedBatch.from_edges(x, edge_index, batch, edge_attr, graph_attr)).graph)
 
     def blocks(self) -> list[list[nn.Parameter]]:
         """The two blocks of alternating training: the backbone, and the memory with saliency and classifier."""

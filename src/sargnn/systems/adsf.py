@@ -39,9 +39,9 @@ from torch_geometric.nn.inits import glorot
 
 from sargnn.data.batch import Batch, PackedBatch
 from sargnn.errors import InputError
+from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import perceptron
-from sargnn.nn.model import Encoding
-from sargnn.systems.base import GraphModel, padded_groups, require_at_least, require_share
+from sargnn.systems.base import padded_groups, require_at_least, require_share
 from sargnn.systems.graphormer import shortest_paths
 
 __all__ = ["ADSF", "ADSFConfig", "fingerprints", "likeness"]

@@ -7,16 +7,15 @@ from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from sargnn.data.batch import Batch, PackedBatch, PaddedBatch
 from sargnn.errors import InputError
-from sargnn.nn.model import Encoding
+from sargnn.nn.graph_model import Encoding, GraphModel
 
 __all__ = [
     "TIE",
     "DenseModel",
-    "GraphModel",
     "PaddedGroup",
     "graph_max",
     "node_ranks",
@@ -29,32 +28,6 @@ __all__ = [
 TIE = 5
 """Decimals to which scores are compared when nodes are chosen by them: nodes that are alike to a model differ by
 rounding, and which of them is chosen must not depend on what else is in the batch."""
-
-
-class GraphModel(nn.Module):
-    """A system: ``encode`` gives a vector for every graph, ``head`` makes logits of it.
-
-    ``forward(x, edge_index, batch)`` has PyTorch Geometric's signature and returns logits alone. A system that can
-    not work on padded batches says so by ``packed_only``.
-    """
-
-    packed_only = False
-    dense = False
-    """Whether K models at once need padded batches."""
-    head: nn.Module
-
-    def encode(self, batch: Batch) -> Encoding:
-        """Graph vectors, node features and, where the system has them, node scores."""
-        raise NotImplementedError
-
-    def forward(
-        self,
-        x: Float[Tensor, "N F"],
-        edge_index: Int[Tensor, "2 E"],
-        batch: Int[Tensor, " N"] | None = None,
-        edge_attr: Float[Tensor, "E F_e"] | None = None,
-    ) -> Float[Tensor, "B classes"]:
-        return self.head(self.encode(PackedBatch.from_edges(x, edge_index, batch, edge_attr)).graph)
 
 
 class DenseModel(GraphModel):

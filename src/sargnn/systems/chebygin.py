@@ -47,8 +47,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sargnn.data.batch import Batch
-from sargnn.nn.model import Encoding
-from sargnn.systems.base import GraphModel, graph_max, real_nodes, require_at_least, require_share
+from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.systems.base import graph_max, real_nodes, require_at_least, require_share
 
 __all__ = ["ChebyGIN", "ChebyGINConfig"]
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from torch import nn
 
 from sargnn.data.batch import Batch
+from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import perceptron
-from sargnn.nn.model import Encoding
-from sargnn.systems.base import GraphModel, require_at_least, require_share
+from sargnn.systems.base import require_at_least, require_share
 
 __all__ = ["DeepSets", "DeepSetsConfig"]
 

@@ -32,9 +32,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from sargnn.data.batch import Batch, PackedBatch, PaddedBatch
+from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import perceptron
-from sargnn.nn.model import Encoding
-from sargnn.systems.base import GraphModel, node_ranks, real_nodes, require_at_least, require_share
+from sargnn.systems.base import node_ranks, real_nodes, require_at_least, require_share
 
 __all__ = ["DGCNN", "DGCNNConfig"]
 

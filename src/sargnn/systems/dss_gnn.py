@@ -37,10 +37,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from sargnn.data.batch import Batch, PackedBatch
+from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import perceptron
-from sargnn.nn.model import Encoding
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import GraphModel, require_at_least, require_share
+from sargnn.systems.base import require_at_least, require_share
 
 __all__ = ["DSSGNN", "Bag", "DSSGNNConfig", "ego_networks"]
 

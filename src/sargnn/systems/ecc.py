@@ -49,10 +49,10 @@ from torch.nn import functional as F
 
 from sargnn.data.batch import Batch, PackedBatch
 from sargnn.nn.edges import edge_inputs_of
+from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import perceptron
-from sargnn.nn.model import Encoding
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import GraphModel, require_at_least, require_share
+from sargnn.systems.base import require_at_least, require_share
 
 __all__ = ["ECC", "ECCConfig", "cut", "kron_reduction"]
 

@@ -36,8 +36,8 @@ from torch.nn import functional as F
 
 from sargnn.data.batch import Batch, PackedBatch
 from sargnn.errors import InputError
-from sargnn.nn.model import Encoding
-from sargnn.systems.base import TIE, GraphModel, node_ranks, require_at_least, require_share
+from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.systems.base import TIE, node_ranks, require_at_least, require_share
 
 __all__ = ["GraphUNet", "GraphUNetConfig"]
 

@@ -41,7 +41,7 @@ from torch.nn import functional as F
 from sargnn.data.batch import PaddedBatch
 from sargnn.errors import InputError
 from sargnn.nn.edges import edge_inputs_of
-from sargnn.nn.model import Encoding
+from sargnn.nn.graph_model import Encoding
 from sargnn.systems.base import DenseModel, require_at_least, require_share
 
 __all__ = ["Graphormer", "GraphormerConfig", "path_means", "shortest_paths"]

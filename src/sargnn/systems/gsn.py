@@ -38,9 +38,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from sargnn.data.batch import Batch
-from sargnn.nn.model import Encoding
+from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import GraphModel, require_at_least, require_share
+from sargnn.systems.base import require_at_least, require_share
 
 __all__ = ["GSN", "GSNConfig"]
 

@@ -34,8 +34,8 @@ from torch import Tensor, nn
 
 from sargnn.data.batch import Batch
 from sargnn.errors import InputError
-from sargnn.nn.model import Encoding
-from sargnn.systems.base import TIE, GraphModel, graph_max, node_ranks, real_nodes, require_at_least, require_share
+from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.systems.base import TIE, graph_max, node_ranks, real_nodes, require_at_least, require_share
 
 __all__ = ["SAGPool", "SAGPoolConfig"]
 

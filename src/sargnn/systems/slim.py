@@ -40,10 +40,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from sargnn.data.batch import Batch
+from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import perceptron
-from sargnn.nn.model import Encoding
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import GraphModel, real_nodes, require_at_least, require_share
+from sargnn.systems.base import real_nodes, require_at_least, require_share
 
 __all__ = ["SLIM", "SLIMConfig", "assignment", "clustering_loss", "interactions"]
 

@@ -46,8 +46,8 @@ from sargnn.data.batch import Batch, PackedBatch
 from sargnn.data.graphs import chunks
 from sargnn.data.tensor_set import TensorSet
 from sargnn.errors import InputError
-from sargnn.nn.model import Encoding
-from sargnn.systems.base import GraphModel, require_at_least
+from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.systems.base import require_at_least
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestClassifier

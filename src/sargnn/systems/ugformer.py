@@ -39,9 +39,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sargnn.data.batch import Batch, PackedBatch
-from sargnn.nn.model import Encoding
+from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import GraphModel, PaddedGroup, padded_groups, require_at_least, require_share
+from sargnn.systems.base import PaddedGroup, padded_groups, require_at_least, require_share
 
 __all__ = ["UGformer", "UGformerConfig", "neighbour_sequences"]
 
