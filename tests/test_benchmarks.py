@@ -70,3 +70,18 @@ def test_costs(mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert row["forward"]["seconds"] > 0
         assert row["settings"]["name"] == row["system"]
         assert row["training_graphs"] == 152
+
+
+def test_readouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "rows.jsonl"
+    readouts = script("readouts")
+    monkeypatch.setitem(readouts.SETS, "motifs", (lambda seed: readouts.motifs(30, seed=seed), 1))
+    monkeypatch.setattr(
+        sys, "argv", ["readouts.py", "--data", "motifs", "--seeds", "1", "--epochs", "2", "--out", str(out)]
+    )
+    readouts.main()
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(row["readout"], row["members"]) for row in rows] == [
+        ("salient", 1), ("salient", 3), ("all", 1), ("memory", 1), ("sum", 1),
+    ]  # fmt: skip
+    assert all(0 <= row["node_auc"] <= 1 and 0 <= row["accuracy"] <= 1 for row in rows)

@@ -1,0 +1,88 @@
+"""The recommended model takes any set of graphs, with no setting but its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+
+import sargnn
+from sargnn import Settings
+from sargnn.data.graphs import GraphSet
+from sargnn.nn.committee import Committee
+
+SHORT = {"training.epochs": 1, "model.hidden": 8}
+
+
+def some(count: int = 24, **inputs: Any) -> list[nx.Graph]:
+    """Rings and paths; ``inputs`` name what they bring: labels or attributes of nodes or edges."""
+    rng = np.random.default_rng(0)
+    graphs = []
+    for n in range(count):
+        graph = nx.cycle_graph(3 + n % 7) if n % 2 else nx.path_graph(3 + n % 7)
+        for node in graph:
+            if "node_label" in inputs:
+                graph.nodes[node]["label"] = "CNO"[rng.integers(3)]
+            if "node_attr" in inputs:
+                graph.nodes[node]["place"] = rng.normal()
+        for edge in graph.edges:
+            if "edge_label" in inputs:
+                graph.edges[edge]["bond"] = "ab"[rng.integers(2)]
+            if "edge_attr" in inputs:
+                graph.edges[edge]["length"] = rng.normal()
+        graphs.append(graph)
+    return graphs
+
+
+def points() -> list[nx.Graph]:
+    return [nx.empty_graph(1 + n % 2) for n in range(24)]
+
+
+def large() -> list[nx.Graph]:
+    """Trees of 2,000 nodes, a star of 2,000, and graphs of three nodes beside them."""
+    trees = [nx.barabasi_albert_graph(2000, 1, seed=n) for n in range(3)]
+    return [*trees, nx.star_graph(2000), *(nx.path_graph(3) for _ in range(20))]
+
+
+SETS: dict[str, list[nx.Graph]] = {
+    "neither labels nor attributes": some(),
+    "node labels": some(node_label=True),
+    "node attributes": some(node_attr=True),
+    "both": some(node_label=True, node_attr=True),
+    "edge labels": some(edge_label=True),
+    "everything": some(node_label=True, node_attr=True, edge_label=True, edge_attr=True),
+    "points": points(),
+    "large": large(),
+}
+
+
+def loaded(name: str) -> GraphSet:
+    graphs = SETS[name]
+    return sargnn.load(graphs, labels=[("x", "y")[n % 2] for n in range(len(graphs))])
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_any_set_is_trained_on_and_explained(name: str) -> None:
+    graphs = loaded(name)
+    run = sargnn.train(graphs, Settings.of("sargnn-plus", SHORT))
+    said = run.trained.predict(graphs)
+    assert np.isfinite(said.probabilities).all()
+    assert said.saliency.shape == (1, graphs.num_nodes)
+    np.testing.assert_allclose(np.add.reduceat(said.saliency[0], graphs.node_ptr[:-1]), 1, rtol=1e-5)
+
+
+def test_what_is_not_salient_is_not_classified() -> None:
+    """A change of a node's last features moves the graph's vector by its saliency times that change."""
+    graphs = loaded("node attributes")
+    run = sargnn.train(graphs, Settings.of("sargnn-plus", SHORT))
+    assert isinstance(run.trained.model, Committee)
+    member: Any = run.trained.model.members[0]
+    batch = run.data.packed(np.arange(1))
+    encoding = member.eval().encode(batch)
+    (saliency,) = encoding.saliency
+    mean = (saliency.unsqueeze(-1) * encoding.nodes).sum(0)
+    expected = torch.cat([mean, mean * np.log(len(saliency))])
+    torch.testing.assert_close(encoding.graph[0], expected, rtol=1e-5, atol=1e-6)
