@@ -13,19 +13,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from scipy.optimize import minimize_scalar
 
 import sargnn
+from sargnn.bench.rows import conditions
 from sargnn.data.splits import Fold
 from sargnn.training.calibration import TEMPERATURES, Calibration, assess, expected_calibration_error, with_temperature
-from sargnn.training.run import TrainingRun, hardware, versions
+from sargnn.training.run import TrainingRun
 
 MODELS = ("sar-gcn", "gin")
 SETTINGS = {"model.layers": 2, "model.hidden": 16, "training.learning_rate": 0.02}
@@ -97,8 +96,7 @@ def main() -> None:
     options = parser.parse_args()
     if not options.table:
         graphs = sargnn.load(options.data)
-        facts = {"data": graphs.name, "fingerprint": graphs.fingerprint, "hardware": hardware(torch.device("cpu"))}
-        facts |= {"versions": versions(), "command": " ".join(sys.argv)}
+        facts = {"data": graphs.name, "fingerprint": graphs.fingerprint} | conditions()
         with options.out.open("a") as file:
             for seed, model, stopping in product(range(options.splits), MODELS, (False, True)):
                 file.write(json.dumps(measure(graphs, model, options.epochs, stopping, seed) | facts) + "\n")

@@ -12,8 +12,6 @@ so that other work on the machine counts for little; ``others`` says how many co
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -25,17 +23,16 @@ import numpy as np
 import torch
 
 import sargnn
+from sargnn.bench.rows import write_rows
 from sargnn.bench.timing import Times, interleave
 from sargnn.console import note
 from sargnn.data.protocol_splits import protocol_folds
 from sargnn.data.splits import Fold
 from sargnn.experiments import paper
 from sargnn.experiments.beyond import PLUS
-from sargnn.experiments.engine import made_by
 from sargnn.experiments.study import SetFacts, table2
-from sargnn.files import write_file
 from sargnn.training.loop import TrainingState, fit, predict_logits
-from sargnn.training.run import TrainingRun, hardware, versions
+from sargnn.training.run import TrainingRun
 
 SETS = ("MUTAG", "PROTEINS")
 ROUNDS = 5
@@ -115,13 +112,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="the file of the rows")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    made = {
-        "hardware": hardware(torch.device("cpu")),
-        "versions": versions(),
-        "command": " ".join(sys.argv),
-    } | made_by()
-    rows = [{**row, **made} for data in options.data for row in measure(data, options.systems, options.rounds)]
-    write_file(options.out, "".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(options.out, (row for data in options.data for row in measure(data, options.systems, options.rounds)))
 
 
 if __name__ == "__main__":

@@ -22,10 +22,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import networkx as nx
-import torch
 
 import sargnn
-from sargnn.training.run import hardware, versions
+from sargnn.bench.rows import conditions
 
 COMPARED = 0.02
 """Share of the graphs that PyTorch Geometric reads too: it is slow."""
@@ -124,7 +123,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="a file that the row is added to")
     options = parser.parse_args()
     row = measure_networkx(options.graphs) if options.kind == "networkx" else measure_tables(options.megabytes)
-    row |= {"hardware": hardware(torch.device("cpu")), "versions": versions(), "command": " ".join(sys.argv)}
+    row |= conditions()
     print(json.dumps(row))
     if options.out is not None:
         with options.out.open("a") as file:

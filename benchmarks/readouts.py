@@ -10,8 +10,6 @@ alone; the node AUC is of test graphs.
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,11 +17,9 @@ from typing import Any
 import torch
 
 from sargnn import GraphSet, Settings, motifs, train, triangles
+from sargnn.bench.rows import write_rows
 from sargnn.console import note
 from sargnn.experiments.beyond import PLUS
-from sargnn.experiments.engine import made_by
-from sargnn.files import write_file
-from sargnn.training.run import hardware, versions
 
 READOUTS = ("salient", "all", "memory", "sum")
 MEMBERS = (1, 3)
@@ -59,13 +55,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="the file of the rows")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    made = {
-        "hardware": hardware(torch.device("cpu")),
-        "versions": versions(),
-        "command": " ".join(sys.argv),
-    } | made_by()
-    rows = [{**row, **made} for data in options.data for row in measure(data, options.seeds, options.epochs)]
-    write_file(options.out, "".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(options.out, (row for data in options.data for row in measure(data, options.seeds, options.epochs)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Write docs/beyond-the-paper.md from the rows that are kept: ``python docs/make_beyond.py``."""
+"""Write docs/beyond-the-paper.md and the README's first table from the rows that are kept: ``python
+docs/make_beyond.py``."""
 
 from __future__ import annotations
 
@@ -20,6 +21,8 @@ from sargnn.files import write_file
 from sargnn.training.protocol import CellResult
 
 PAGE = Path(__file__).with_name("beyond-the-paper.md")
+README = Path(__file__).parents[1] / "README.md"
+BEGIN, END = "<!-- the recommended model: python docs/make_beyond.py -->\n", "<!-- end of the recommended model -->\n"
 ROWS = Path(__file__).parents[1] / "results"
 
 Row = dict[str, Any]
@@ -429,6 +432,18 @@ def _line(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def readme(results: Results) -> str:
+    """The README with its first table as the rows give it."""
+    lines = _header("data", "the paper's best, of any system", f"`{PLUS}`", "the same, other readout")
+    for data in paper.DATA_SETS:
+        system, (printed, deviation) = best_printed(data)
+        found = [results.get((row, data)) for row in (PLUS, ALL)]
+        cells = [f"{100 * r.mean:.1f} ± {100 * r.std:.1f}" if r else "not measured" for r in found]
+        lines.append(_line(data, f"{printed} ± {deviation} ({system})", *cells))
+    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+    return before + BEGIN + "\n".join(lines) + "\n" + END + rest.partition(END)[2]
+
+
 def row_files() -> list[Path]:
     """The rows that are kept."""
     names = ("paper-quick.jsonl.gz", "paper-lean.jsonl.gz", "beyond.jsonl.gz")
@@ -449,4 +464,6 @@ def kept_page(measured: Measured) -> str:
 
 
 if __name__ == "__main__":
-    write_file(PAGE, kept_page(read_measured(row_files())))
+    kept = read_measured(row_files())
+    write_file(PAGE, kept_page(kept))
+    write_file(README, readme(kept.plus))

@@ -40,6 +40,11 @@ def test_the_page_is_made_of_the_rows_that_are_kept(maker: ModuleType, kept: Any
     assert maker.PAGE.read_text(encoding="utf-8") == maker.kept_page(kept), "run: python docs/make_beyond.py"
 
 
+def test_so_is_the_first_table_of_the_readme(maker: ModuleType, kept: Any) -> None:
+    assert maker.README.read_text(encoding="utf-8") == maker.readme(kept.plus), "run: python docs/make_beyond.py"
+    assert maker.BEGIN in maker.readme({})
+
+
 def test_every_setting_that_leaves_the_equations_is_in_the_recipe(maker: ModuleType) -> None:
     changed = set(told_settings(PLUS)) - set(told_settings("sar-gin"))
     assert changed == {setting for part in maker.RECIPE for setting in part.settings}
