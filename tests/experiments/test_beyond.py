@@ -1,0 +1,61 @@
+"""The study of the recommended model: what is planned, and that its jobs name the whole recipe."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sargnn.experiments import beyond as module
+from sargnn.experiments import paper
+from sargnn.experiments.beyond import ALL, PARTS, PLUS, beyond, recipe
+from sargnn.experiments.store import job_id
+from sargnn.experiments.study import SetFacts
+from sargnn.systems import SYSTEMS
+from sargnn.training.protocol import assessment_jobs, selection_jobs
+from sargnn.training.settings import Settings
+
+
+def facts(name: str) -> SetFacts:
+    return SetFacts(f"fingerprint of {name}", 1 if name == "TRIANGLES" else 10)
+
+
+def first_id(values: dict[str, float]) -> str:
+    study = beyond(replace(paper.PRESETS["quick"], **values), facts)
+    cell = study.cells[PLUS, "MUTAG"]
+    return job_id(assessment_jobs(cell, cell.grid * cell.folds)[0])
+
+
+def test_every_set_has_the_model_and_the_other_readout_and_three_have_the_parts() -> None:
+    study = beyond(paper.PRESETS["quick"], facts)
+    assert {data for row, data in study.cells if row in (PLUS, ALL)} == set(paper.DATA_SETS)
+    assert {data for row, data in study.cells if row not in (PLUS, ALL)} == set(paper.ABLATION_SETS)
+    assert len(study.cells) == 2 * 7 + 3 * (len(PARTS) - 1)
+    assert {cell.repeats for (row, _), cell in study.cells.items() if row not in (PLUS, ALL)} == {1}
+    assert all(selection_jobs(cell) == [] for cell in study.cells.values()), "there is nothing to choose"
+
+
+def test_the_model_is_the_recommended_one() -> None:
+    (settings,) = beyond(paper.PRESETS["quick"], facts).cells[PLUS, "PROTEINS"].grid
+    named = Settings.of(PLUS)
+    assert (settings.model, settings.data, settings.training) == (named.model, named.data, named.training)
+
+
+def test_another_recipe_has_other_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = first_id({})
+    plus = SYSTEMS[PLUS]
+    monkeypatch.setitem(SYSTEMS, PLUS, replace(plus, values={**plus.values, "dropout": 0.25}))
+    assert recipe()["model.dropout"] == 0.25
+    assert first_id({}) != before
+
+
+def test_a_preset_of_fewer_epochs_has_fewer() -> None:
+    assert first_id({"epochs": 3}) != first_id({})
+    assert first_id({"epochs": 1000}) == first_id({}), "the recipe says how many there are at most"
+
+
+def test_no_printed_number_is_higher() -> None:
+    for column, data in enumerate(paper.DATA_SETS):
+        system, (accuracy, _) = module.best_printed(data)
+        assert accuracy == max(row[column][0] for row in paper.TABLE2.values())
+        assert paper.TABLE2[system][column][0] == accuracy
