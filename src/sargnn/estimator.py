@@ -84,7 +84,7 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     >>> import networkx as nx
     >>> graphs = [nx.cycle_graph(n) for n in range(3, 13)] + [nx.path_graph(n) for n in range(3, 13)]
     >>> shapes = ["ring"] * 10 + ["path"] * 10
-    >>> classifier = GraphClassifier(hidden=16, epochs=10, learning_rate=0.01, random_state=0).fit(graphs, shapes)
+    >>> classifier = GraphClassifier(hidden=16, epochs=20, learning_rate=0.01, random_state=0).fit(graphs, shapes)
     >>> classifier.predict([nx.cycle_graph(20), nx.path_graph(20)]).tolist()
     ['ring', 'path']
     """

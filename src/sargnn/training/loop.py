@@ -43,7 +43,7 @@ class TrainingConfig:
     epochs: int = 200
     """Passes over the training graphs at most."""
     batch_size: int | None = 64
-    """Graphs in one step; none: 32, and more where there are thousands to learn from."""
+    """Graphs in one step; none: 32, more where there are thousands to learn from, fewer where there are few."""
     learning_rate: float = 1e-3
     """Of Adam."""
     weight_decay: float = 0.0
@@ -98,12 +98,13 @@ class TrainingConfig:
 
     def graphs_a_step(self, train: int) -> int:
         """The batch size for so many training graphs: where it is left open, the power of two that makes 48 to 96 steps
-        of an epoch, within 32 and 512.
+        of an epoch, within 32 and 512; 8 where there are too few graphs for several steps of 32.
 
-        >>> [TrainingConfig(batch_size=None).graphs_a_step(n) for n in (150, 3000, 5000, 30_000)]
-        [32, 32, 64, 512]
+        >>> [TrainingConfig(batch_size=None).graphs_a_step(n) for n in (40, 150, 3000, 5000, 30_000)]
+        [8, 32, 32, 64, 512]
         """
-        return self.batch_size or min(512, max(32, 2 ** int(log2(max(train, 48) / 48))))
+        least = 32 if train >= 128 else 8
+        return self.batch_size or min(512, max(least, 2 ** int(log2(max(train, 48) / 48))))
 
 
 @dataclass(kw_only=True)
