@@ -63,11 +63,12 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         hidden: features of a node after each layer; none, here and below: the model's own default.
         layers: layers of the model.
         epochs: passes over the training graphs at most.
-        batch_size: graphs in one step.
+        batch_size: graphs in one step; the default model's follows from the number of graphs.
         learning_rate: of Adam.
         class_weight: ``"balanced"`` lets a class count in inverse proportion to its graphs.
-        validation_fraction: share of the graphs held out to choose the best epoch, to stop early, and to calibrate on;
-            with 0 the training graphs are watched instead, and nothing can be calibrated.
+        validation_fraction: share of the graphs held out to calibrate on and, by models that do not keep their last
+            epoch as ``sargnn-plus`` does, to choose the best epoch and to stop early; with 0 the training graphs are
+            watched instead, and nothing can be calibrated.
         calibrated: whether :meth:`predict_proba` divides the logits by the temperature found on the held-out graphs.
         settings: any other setting by the name that ``--set`` gives it, as in ``{"model.fusion": "scaling"}``.
         device: ``"cpu"``, ``"cuda"``, ``"cuda:N"`` or ``"auto"``.

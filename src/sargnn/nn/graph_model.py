@@ -21,8 +21,8 @@ class Encoding(NamedTuple):
     nodes: Float[Tensor, "*nodes d"]
     """Node features of the last layer."""
     saliency: tuple[Tensor, ...]
-    """s⁰ ... s^{L-1}: one node tensor per layer, each a distribution over the nodes of each graph; empty without
-    saliency."""
+    """s⁰ ... s^{L-1}: one node tensor per layer, each a distribution over the nodes of each graph, or the one that the
+    readout is made by; empty without saliency."""
 
 
 class GraphModel(nn.Module):

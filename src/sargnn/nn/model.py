@@ -191,8 +191,9 @@ class SARGNN(GraphModel):
             s = self.readout_saliency(last, h, batch)
             mean, nodes = batch.pool(s, h), batch.sum(torch.ones_like(h[..., :1]))
             return torch.cat([mean, mean * nodes.clamp(min=1).log()], dim=-1), (s,)
-        both = [last, batch.sum(h), batch.max(h)]
-        return (last if self.config.readout == "memory" else torch.cat(both, dim=-1)), ()
+        if self.config.readout == "all":
+            return torch.cat([last, batch.sum(h), batch.max(h)], dim=-1), ()
+        return last, ()
 
     def _with_graph_inputs(self, vector: Float[Tensor, "B d"], batch: Batch) -> Float[Tensor, "B d_g"]:
         if not self.graph_inputs:

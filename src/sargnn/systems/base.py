@@ -1,5 +1,5 @@
-"""What the compared systems share: their place in PyTorch Geometric, checks of their configs, and two node operations
-that a batch has in both layouts."""
+"""What the compared systems share: dense matrices where they need them, checks of their configs, and node operations
+that work in both layouts."""
 
 from __future__ import annotations
 

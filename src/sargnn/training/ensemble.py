@@ -86,7 +86,7 @@ class Ensemble:
         self.stream = torch.cuda.Stream() if self.device.type == "cuda" else None
         self.size = _common_size(members)
         self.steps = max(_steps(members, self.size))
-        self.step = _TrainStep(self.weights, self.block, self.config, members)
+        self.step = _TrainStep(self.weights, self.block, self.config, members, self.size)
         self.assess = _Assessment(self.weights, self.block, members)
         check_supervision(self.models[0].model, self.block.data, self.config)
 
@@ -224,8 +224,10 @@ class _Logits(nn.Module):
 class _TrainStep:
     """Forward, backward and Adam for all members; on a GPU, captured once and replayed."""
 
-    def __init__(self, weights: _Weights, block: Block, config: TrainingConfig, members: Sequence[Member]) -> None:
-        self.weights, self.block, self.config = weights, block, config
+    def __init__(
+        self, weights: _Weights, block: Block, config: TrainingConfig, members: Sequence[Member], size: int
+    ) -> None:
+        self.weights, self.block, self.config, self.size = weights, block, config, size
         device = block.device
         self.first, self.second = torch.zeros_like(weights.flat), torch.zeros_like(weights.flat)
         self.decay = torch.tensor([[m.training.weight_decay] for m in members], device=device)
@@ -236,8 +238,7 @@ class _TrainStep:
         self.turns = _turns(weights, config)
         self.counts = torch.zeros(len(self.turns), len(members), 1, device=device)
         """Steps that each member has made in each turn."""
-        self.size = _common_size(members)
-        self.uneven = len(set(_steps(members, self.size))) > 1
+        self.uneven = len(set(_steps(members, size))) > 1
         self.replays: dict[int, Callable[[], None]] = {}
         self.room = Room()
         self.losses_of = torch.compile(self._losses) if config.compile else self._losses
@@ -288,7 +289,7 @@ class _TrainStep:
         """``[K]``: the loss of every member."""
         logits, saliency = self._forward(fields, real.any(1))
         share = real * self.class_weights.gather(1, y)
-        votes = logits.unflatten(0, (-1, 1)).flatten(1, -3)  # [K, M, B, C]: one vote, or those of a committee
+        votes = logits.reshape(len(y), -1, *logits.shape[-2:])  # [K, M, B, C]: one vote, or those of a committee
         targets = y.unsqueeze(1).expand(votes.shape[:-1])
         smoothing = self.config.label_smoothing
         losses = F.cross_entropy(votes.flatten(0, -2), targets.flatten(), reduction="none", label_smoothing=smoothing)

@@ -25,8 +25,8 @@ class Progress:
 
     def record(self, row: Row, config: TrainingConfig) -> bool:
         """Add an epoch's row; whether it is the one to keep so far. Of equal ones the earlier is kept."""
-        first = config.monitor == "last" or not self.best_epoch
-        better = first or _loss(row, config) < _loss(self.history[self.best_epoch - 1], config)
+        unrivalled = config.monitor == "last" or not self.best_epoch
+        better = unrivalled or _loss(row, config) < _loss(self.history[self.best_epoch - 1], config)
         self.history.append(row)
         self.best_epoch = row["epoch"] if better else self.best_epoch
         return better
