@@ -112,9 +112,10 @@ def test_graphs_that_decide_nothing_are_trained_on(folder: Path) -> None:
     """With the last epoch kept, the assessment is that of training and validation graphs together; the selection, which
     they decide, is not."""
     kept = grid_of(0.01, 0.02, training__monitor="last")
-    cell = cell_of(folder, kept, folds=1, repeats=1)
+    cell = cell_of(folder, kept, folds=1, repeats=1, curves=True)
     (row,), chosen = computed(assessment_jobs(cell, kept[:1])), computed(selection_jobs(cell))
     assert (row["validation_accuracy"], row["validation_loss"], row["best_epoch"]) == (None, None, 3)
+    assert "history" not in row, "it would show graphs that were trained on as validation graphs"
     assert all(0 <= other["validation_accuracy"] <= 1 for other in chosen)
     graphs = load(str(folder / "set"))
     assert graphs.y is not None

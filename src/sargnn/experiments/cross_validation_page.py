@@ -100,10 +100,11 @@ def _confusion(each: Answer, graphs: GraphSet, prefix: str) -> Markup:
 
 
 def _curves(result: CellResult, prefix: str) -> list[tuple[int, Markup]]:
-    """The learning curves of the first repeat of each fold, but for those that diverged at once."""
+    """The learning curves of the first repeat of each fold, but for those that diverged at once; none where the
+    validation graphs were trained on too."""
     drawn: dict[int, Markup] = {}
     for row in result.rows:
-        history = _history(row["history"])
+        history = _history(row.get("history", {}))
         if row["fold"] not in drawn and history:
             figure = viz.learning_curves(history, best_epoch=row["best_epoch"])
             drawn[row["fold"]] = Markup(viz.to_svg(figure, prefix=f"{prefix}f{row['fold']}"))

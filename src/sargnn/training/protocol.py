@@ -253,7 +253,7 @@ def _row(graphs: GraphSet, fold: Fold, job: Job, fitted: Fitted, device: torch.d
         if name == "test":
             true = fitted.trained.true_classes(part)
             row["confusion"] = metrics.confusion(true, prediction.predicted, len(graphs.classes)).tolist()
-    if job.get("curves"):
+    if job.get("curves") and not _trains_on_all(job):  # a curve of watched graphs that were trained on would mislead
         keys = ("train_loss", "validation_loss", "validation_accuracy")
         row["history"] = {key: [round(entry[key], 5) for entry in history] for key in keys}
     return row
