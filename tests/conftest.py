@@ -9,7 +9,11 @@ import pytest
 import torch
 from hypothesis import settings
 
+# Two tests run at a time. A second thread of each, and of every process that they start, would only wait for a core:
+# beside other work a training on two threads took five times as long as on one.
 torch.set_num_threads(1)
+os.environ["OMP_NUM_THREADS"] = "1"
+
 settings.register_profile("sargnn", deadline=None, derandomize=True)
 settings.load_profile("sargnn")
 

@@ -57,7 +57,7 @@ def kill_in_time(process: ForkServerProcess, sign: Callable[[], int], seconds: f
         time.sleep(0.002)
     time.sleep(seconds)
     process.kill()
-    process.join(timeout=60)
+    process.join(timeout=600)
     return process.exitcode
 
 
@@ -118,7 +118,7 @@ def test_ctrl_c_gives_status_130_one_line_and_a_run_to_go_on_with(graphs: GraphS
     while process.poll() is None and epochs_saved(run) < 3:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == 130
     assert out == ""
     *progress, last = [line for line in err.splitlines() if line]

@@ -48,7 +48,7 @@ def start_run(store: Path, side: Path, count: int, seconds: float, engine: str) 
     return subprocess.Popen([sys.executable, fake_study.__file__, *arguments], start_new_session=True)
 
 
-def wait_until(condition: Callable[[], Any], seconds: float = 20.0) -> None:
+def wait_until(condition: Callable[[], Any], seconds: float = 600.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen"
@@ -298,7 +298,7 @@ class TestDeaths:
         run.wait()
         workers = {pid for _, pid, _ in fake_study.traces(side, "started")}
         assert run.pid not in workers
-        wait_until(lambda: not any(map(is_alive, workers)), seconds=5)
+        wait_until(lambda: not any(map(is_alive, workers)))
         bundles = fake_study.bundles(side, 4, seconds=0.3)
         run_bundles(bundles, "fake_study:work", store)
         assert store.rows() == fake_study.rows(bundles)
