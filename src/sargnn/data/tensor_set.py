@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch, PackedBatch, PaddedBatch, PairedBatch
+from sargnn.data.batch import Batch, CompressedBatch, PackedBatch, PaddedBatch, PairedBatch
+from sargnn.data.compressed_rows import CompressedRows
 from sargnn.data.graphs import GraphSet, ranges
+from sargnn.kernels import library
 
 if TYPE_CHECKING:
     from sargnn.data.encoder import Encoder
@@ -83,9 +86,18 @@ class TensorSet:
         layout = choose_layout(self.sizes[index]) if self.layout == "auto" else self.layout
         return self.padded(index) if layout == "padded" else self.packed(index)
 
-    def unordered_batch(self, index: np.ndarray) -> Batch:
-        """The same graphs, in any order: in pairs where that saves padding."""
-        if self.layout != "auto" or choose_layout(self.sizes[index]) == "packed":
+    def fastest_batch(self, index: np.ndarray, *, ordered: bool = False, traced: bool = False) -> Batch:
+        """The same graphs for a model that knows a batch by its primitives alone: by the C kernels where there are
+        some, else in pairs where that saves padding.
+
+        ``ordered``: as at ``index``; otherwise in any order. ``traced``: for ``torch.compile``, which cannot see into
+        the kernels.
+        """
+        if self.layout != "auto":
+            return self.batch(index)
+        if not traced and self.device.type == "cpu" and library(self.x.dtype) is not None:
+            return self.compressed(index)
+        if ordered or choose_layout(self.sizes[index]) == "packed":
             return self.batch(index)
         order, sizes = _pairs(index, self.sizes)
         alone, together = int(sizes.max()), int(sizes.sum(1).max())
@@ -106,6 +118,21 @@ class TensorSet:
             self.x.index_select(0, nodes), source, target, self._put(graph), len(index),
             truth=truth, edges=edge_x, **self._of_graphs(index),
         )  # fmt: skip
+
+    def compressed(self, index: np.ndarray) -> CompressedBatch:
+        """The graphs at ``index`` for the C kernels."""
+        chosen = torch.from_numpy(np.ascontiguousarray(index, np.int64))
+        rows = self.rows
+        return CompressedBatch(
+            rows.gather(self.x, chosen), rows.sums(chosen), held=HeldRows(self, chosen),
+            truth=None if self.truth is None else rows.gather(self.truth, chosen),
+            edges=None if rows.edge_x is None else rows.edge_values(rows.edge_x, chosen),
+            **self._of_graphs(index),
+        )  # fmt: skip
+
+    @cached_property
+    def rows(self) -> CompressedRows:
+        return CompressedRows(self)
 
     def padded(self, index: np.ndarray | Tensor, size: int | None = None) -> PaddedBatch:
         """The graphs at ``index``, each in ``size`` rows (default: as many as the largest of them has nodes)."""
@@ -147,7 +174,7 @@ class TensorSet:
             "mask": self._put(mask),
             "truth": None if self._truth is None else self._truth.index_select(0, rows).view(mask.shape),
             "edges": None if self.edge_x is None else _laid_out(self.edge_x, edges, positions, closed.shape),
-            "held": Held(self, edges, rows, positions),
+            "held": Held(self, edges, rows, positions, closed.shape),
             **self._of_graphs(index),
         }
 
@@ -170,18 +197,31 @@ class TensorSet:
 class Held:
     """Where a padded batch finds its edges and nodes in the set, and where its edges go."""
 
-    def __init__(self, data: TensorSet, edges: Tensor, nodes: Tensor, positions: Tensor) -> None:
+    def __init__(self, data: TensorSet, edges: Tensor, nodes: Tensor, positions: Tensor, shape: torch.Size) -> None:
         self.data = data
         self.edges = edges
         self.nodes = nodes
         self.positions = positions
+        self.shape = shape
 
-    def laid_out(self, name: str, shape: torch.Size) -> Float[Tensor, "rows n n"]:
+    def laid_out(self, name: str) -> Float[Tensor, "rows n n"]:
         """The structural value of that name as an edge tensor."""
         between, loops = self.data.stored(name)
-        out = _laid_out(between, self.edges, self.positions, shape)
-        out.diagonal(dim1=1, dim2=2).copy_(loops.index_select(0, self.nodes).view(shape[:2]))
+        out = _laid_out(between, self.edges, self.positions, self.shape)
+        out.diagonal(dim1=1, dim2=2).copy_(loops.index_select(0, self.nodes).view(self.shape[:2]))
         return out
+
+
+class HeldRows:
+    """Where a compressed batch finds its edges in the set."""
+
+    def __init__(self, data: TensorSet, index: Int[Tensor, " B"]) -> None:
+        self.data = data
+        self.index = index
+
+    def laid_out(self, name: str) -> Float[Tensor, " E"]:
+        """The structural value of that name as an edge tensor."""
+        return self.data.rows.edge_values(self.data.rows.stored(name), self.index)
 
 
 class StreamedSet(TensorSet):
@@ -215,6 +255,10 @@ class StreamedSet(TensorSet):
     def _paired(self, order: np.ndarray, sizes: np.ndarray) -> PairedBatch:
         part = self._part(order)
         return part._paired(np.arange(len(part)), sizes)
+
+    def compressed(self, index: np.ndarray) -> CompressedBatch:
+        part = self._part(index)
+        return part.compressed(np.arange(len(part)))
 
     def _part(self, index: np.ndarray | Tensor) -> TensorSet:
         part = self.graphs.subset(index.cpu().numpy() if isinstance(index, Tensor) else index)

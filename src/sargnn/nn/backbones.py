@@ -91,14 +91,13 @@ class Backbone(MessagePassing):
             weights = fusion.weights(self.local_weights(z, batch), saliency, batch)
             return self.neighbourhood_sum(weights, z, batch)
         t = fusion.term(saliency).exp()
+        if kernel.gains is None:
+            return batch.weighted_mean(kernel.edges, t, z)
+        between, loop = kernel.gains
         carried = t.unsqueeze(-1) * z
-        above, below = batch.aggregate(kernel.edges, carried), batch.neighbour_sum(kernel.edges, t)
-        if kernel.gains is not None:
-            between, loop = kernel.gains
-            above, below = between * above + loop * carried, between * below + loop * t
-        return above * below.reciprocal().unsqueeze(
-            -1
-        )  # the gradient of a product takes fewer passes than a quotient's
+        above = between * batch.aggregate(kernel.edges, carried) + loop * carried
+        below = between * batch.neighbour_sum(kernel.edges, t) + loop * t
+        return above * below.reciprocal().unsqueeze(-1)
 
     def neighbourhood_sum(self, weights: Tensor, z: Tensor, batch: Batch) -> Tensor:
         """sum_j w_ij z_j, with heads or channels in front of both; through message passing while an explainer looks

@@ -32,7 +32,7 @@ class Committee(GraphModel):
     1.0
     """
 
-    takes_pairs = True
+    takes_any_layout = True
 
     def __init__(self, members: Iterable[nn.Module]) -> None:
         super().__init__()

@@ -36,7 +36,7 @@ class GraphModel(nn.Module):
     """Whether the model cannot work on padded batches."""
     dense = False
     """Whether K models at once need padded batches."""
-    takes_pairs = False
+    takes_any_layout = False
     """Whether the model knows a batch by its primitives alone, so that :class:`~sargnn.data.batch.PairedBatch` is one
     more layout."""
     head: Callable[[Tensor], Tensor]

@@ -134,7 +134,7 @@ class SARGNN(GraphModel):
     torch.Size([2, 3])
     """
 
-    takes_pairs = True
+    takes_any_layout = True
 
     def __init__(
         self, config: ModelConfig, inputs: int, classes: int, edge_inputs: int = 0, graph_inputs: int = 0
@@ -176,7 +176,8 @@ class SARGNN(GraphModel):
                 s = self.saliency_layers[l](memory, h, batch)  # s^{l-1} = F_S(M^l, H^{l-1})
                 saliency.append(s)
             h = self.norms[l](layer(h, batch, s, self.fusion, channels), batch)  # H^l = F_B(H^{l-1}, s^{l-1})
-            h = F.dropout(F.relu(h) if self.config.activate else h, self.config.dropout, self.training)
+            h = F.relu(h) if self.config.activate else h
+            h = batch.dropout(h, self.config.dropout) if self.training and self.config.dropout else h
         vector, decisive = self._readout(h, memory, batch)
         return Encoding(self._with_graph_inputs(vector, batch), h, decisive or tuple(saliency))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from sargnn.data.batch import Batch
 
@@ -33,6 +34,10 @@ class BatchNorm(nn.Module):
         self.register_buffer("running_variance", torch.ones(width))
 
     def forward(self, h: Float[Tensor, "*nodes d"], batch: Batch) -> Float[Tensor, "*nodes d"]:
+        if self.training and not batch.has_padding and len(h) > 1:
+            return F.batch_norm(
+                h, self.running_mean, self.running_variance, self.weight, self.bias, True, self.momentum, self.epsilon
+            )
         mean, variance = self.running_mean, self.running_variance
         if self.training or self.transductive:
             mean, variance, count = batch.moments(h)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from math import inf, isfinite, log2
 from typing import Any, Literal
 
@@ -162,11 +162,17 @@ def predict_logits(
     saliency: list[tuple[Tensor, ...]] = []
     with torch.inference_mode(), _seeded(0, data.device):
         for start in range(0, len(index), batch_size):
-            batch = data.batch(index[start : start + batch_size])
+            some = index[start : start + batch_size]
+            batch = data.fastest_batch(some, ordered=True) if takes_any_layout(model) else data.batch(some)
             encoding = model.encode(batch)  # type: ignore[operator]
             logits.append(model.head(encoding.graph))  # type: ignore[operator]
             saliency.append(tuple(batch.per_node(s) for s in encoding.saliency))
     return torch.cat(logits), [torch.cat(layer) for layer in zip(*saliency, strict=True)]
+
+
+def takes_any_layout(model: nn.Module) -> bool:
+    """Whether the model knows a batch by its primitives alone."""
+    return getattr(model, "takes_any_layout", False)
 
 
 def fits_at_once(model: nn.Module) -> bool:
@@ -242,7 +248,7 @@ def _train_epoch(
     )
     if fits_at_once(model):
         return model.fit_at_once(data, order, config.seed, config.class_weights == "balanced")  # type: ignore[operator]
-    make_batch = data.unordered_batch if getattr(model, "takes_pairs", False) else data.batch
+    make_batch = partial(data.fastest_batch, traced=config.compile) if takes_any_layout(model) else data.batch
     compute_loss = compiled_loss() if config.compile else loss_of
     total = 0.0
     with _seeded(_mix(config.seed, epoch), data.device):

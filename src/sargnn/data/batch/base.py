@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
+from torch.nn import functional as F
 
 if TYPE_CHECKING:
-    from sargnn.data.tensor_set import Held
+    from sargnn.data.tensor_set import Held, HeldRows
 
 __all__ = ["Batch", "once", "structural"]
 
@@ -37,7 +38,7 @@ class structural(once):
     def __get__(self, batch: Any, owner: type | None = None) -> Tensor:
         if batch.held is None:
             return super().__get__(batch, owner)
-        value = batch.__dict__[self.name] = batch.held.laid_out(self.name, batch.closed.shape)
+        value = batch.__dict__[self.name] = batch.held.laid_out(self.name)
         return value
 
 
@@ -55,7 +56,9 @@ class Batch(ABC):
     edges: Tensor | None
     graph_x: Tensor | None
     num_graphs: int
-    held: Held | None = None
+    has_padding = False
+    """Whether some rows of a node tensor are no node."""
+    held: Held | HeldRows | None = None
     """Where the set that the batch comes from holds its edges."""
 
     @abstractmethod
@@ -110,9 +113,19 @@ class Batch(ABC):
     def neighbour_sum(self, weights: Tensor, v: Tensor) -> Tensor:
         """``sum_j weights_ij v_j`` of one number a node: edge, node -> node."""
 
+    def weighted_mean(self, weights: Tensor, t: Tensor, z: Tensor) -> Tensor:
+        """``sum_j weights_ij t_j z_j / sum_j weights_ij t_j`` over each closed neighbourhood, the weights free of
+        parameters: edge, node, node -> node."""
+        above, below = self.aggregate(weights, t.unsqueeze(-1) * z), self.neighbour_sum(weights, t)
+        return above * below.reciprocal().unsqueeze(-1)  # the gradient of a product takes fewer passes
+
     @abstractmethod
     def moments(self, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Mean and (biased) variance of each feature over all nodes, and how many nodes there are."""
+
+    def dropout(self, h: Tensor, p: float) -> Tensor:
+        """Each number 0 with probability p, the others divided by 1 - p: node -> node."""
+        return F.dropout(h, p)
 
     @abstractmethod
     def per_node(self, v: Tensor) -> Tensor:

@@ -11,11 +11,81 @@ from torch.nn import functional as F
 
 from sargnn.data.batch.base import Batch, once
 
-__all__ = ["FilledBatch", "PackedBatch"]
+__all__ = ["FilledBatch", "ListedBatch", "PackedBatch"]
+
+
+class ListedBatch(Batch):
+    """Concatenated nodes and listed edges, in whatever order."""
+
+    x: Float[Tensor, "N F"]
+    source: Int[Tensor, " E"]
+    """Source of every edge, one self-loop a node included."""
+    target: Int[Tensor, " E"]
+    graph: Int[Tensor, " N"]
+    """The graph of every node."""
+
+    def softmax_nodes(self, scores: Float[Tensor, "... N"]) -> Float[Tensor, "... N"]:
+        return _segment_softmax(scores, self.graph, self.num_graphs)
+
+    def pool(self, weights: Float[Tensor, "... N"], h: Float[Tensor, "... N d"]) -> Float[Tensor, "... B d"]:
+        return self.sum(weights.unsqueeze(-1) * h)
+
+    def sum(self, h: Float[Tensor, "... N d"]) -> Float[Tensor, "... B d"]:
+        return _segment_sum(h, self.graph, self.num_graphs)
+
+    def max(self, h: Float[Tensor, "N d"]) -> Float[Tensor, "B d"]:
+        where = self.graph.unsqueeze(-1).expand_as(h)
+        return h.new_zeros(self.num_graphs, h.shape[-1]).scatter_reduce(0, where, h, "amax", include_self=False)
+
+    def spread(self, g: Float[Tensor, "... B d"]) -> Float[Tensor, "... N d"]:
+        return g.index_select(-2, self.graph)
+
+    def compare(self, g: Float[Tensor, "... B d"], h: Float[Tensor, "N d"]) -> Float[Tensor, "... N"]:
+        return (self.spread(g) * h).sum(-1)
+
+    def at_source(self, v: Float[Tensor, "... N"]) -> Float[Tensor, "... E"]:
+        return v.index_select(-1, self.source)
+
+    def at_target(self, v: Float[Tensor, "... N"]) -> Float[Tensor, "... E"]:
+        return v.index_select(-1, self.target)
+
+    def softmax_neighbours(self, scores: Float[Tensor, "... E"]) -> Float[Tensor, "... E"]:
+        return _segment_softmax(scores, self.target, len(self.x))
+
+    def aggregate(self, weights: Float[Tensor, "... E"], h: Float[Tensor, "... N d"]) -> Float[Tensor, "... N d"]:
+        messages = weights.unsqueeze(-1) * h.index_select(-2, self.source)
+        return _segment_sum(messages, self.target, h.shape[-2])
+
+    def neighbour_sum(self, weights: Float[Tensor, "... E"], v: Float[Tensor, "... N"]) -> Float[Tensor, "... N"]:
+        return self.aggregate(weights, v.unsqueeze(-1)).squeeze(-1)
+
+    def moments(self, h: Float[Tensor, "N d"]) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"], Float[Tensor, ""]]:
+        mean = h.mean(0)
+        return mean, (h - mean).square().mean(0), h.new_tensor(float(len(h)))  # var_mean takes ten times as long
+
+    def per_node(self, v: Tensor) -> Tensor:
+        return v
+
+    @once
+    def ones(self) -> Float[Tensor, " E"]:
+        return self.x.new_ones(len(self.source))
+
+    @once
+    def loops(self) -> Float[Tensor, " E"]:
+        return (self.source == self.target).to(self.x.dtype)
+
+    @once
+    def uniform(self) -> Float[Tensor, " N"]:
+        sizes = self.x.new_zeros(self.num_graphs).scatter_add(0, self.graph, self.x.new_ones(len(self.x)))
+        return sizes.clamp(min=1).reciprocal().index_select(0, self.graph)
+
+    @once
+    def degrees(self) -> Float[Tensor, " N"]:
+        return self.x.new_zeros(len(self.x)).scatter_add(0, self.target, self.ones)
 
 
 @dataclass(frozen=True, eq=False)
-class PackedBatch(Batch):
+class PackedBatch(ListedBatch):
     """Concatenated nodes, listed edges.
 
     >>> batch = PackedBatch.from_edges(torch.eye(3), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 1]))
@@ -66,70 +136,13 @@ class PackedBatch(Batch):
     def edge_index(self) -> Int[Tensor, "2 E"]:
         return torch.stack([self.source, self.target])
 
-    def softmax_nodes(self, scores: Float[Tensor, "... N"]) -> Float[Tensor, "... N"]:
-        return _segment_softmax(scores, self.graph, self.num_graphs)
-
-    def pool(self, weights: Float[Tensor, "... N"], h: Float[Tensor, "... N d"]) -> Float[Tensor, "... B d"]:
-        return self.sum(weights.unsqueeze(-1) * h)
-
-    def sum(self, h: Float[Tensor, "... N d"]) -> Float[Tensor, "... B d"]:
-        return _segment_sum(h, self.graph, self.num_graphs)
-
-    def max(self, h: Float[Tensor, "N d"]) -> Float[Tensor, "B d"]:
-        where = self.graph.unsqueeze(-1).expand_as(h)
-        return h.new_zeros(self.num_graphs, h.shape[-1]).scatter_reduce(0, where, h, "amax", include_self=False)
-
-    def spread(self, g: Float[Tensor, "... B d"]) -> Float[Tensor, "... N d"]:
-        return g.index_select(-2, self.graph)
-
-    def compare(self, g: Float[Tensor, "... B d"], h: Float[Tensor, "N d"]) -> Float[Tensor, "... N"]:
-        return (self.spread(g) * h).sum(-1)
-
-    def at_source(self, v: Float[Tensor, "... N"]) -> Float[Tensor, "... E"]:
-        return v.index_select(-1, self.source)
-
-    def at_target(self, v: Float[Tensor, "... N"]) -> Float[Tensor, "... E"]:
-        return v.index_select(-1, self.target)
-
-    def softmax_neighbours(self, scores: Float[Tensor, "... E"]) -> Float[Tensor, "... E"]:
-        return _segment_softmax(scores, self.target, len(self.x))
-
-    def aggregate(self, weights: Float[Tensor, "... E"], h: Float[Tensor, "... N d"]) -> Float[Tensor, "... N d"]:
-        messages = weights.unsqueeze(-1) * h.index_select(-2, self.source)
-        return _segment_sum(messages, self.target, h.shape[-2])
-
-    def neighbour_sum(self, weights: Float[Tensor, "... E"], v: Float[Tensor, "... N"]) -> Float[Tensor, "... N"]:
-        return self.aggregate(weights, v.unsqueeze(-1)).squeeze(-1)
-
-    def moments(self, h: Float[Tensor, "N d"]) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"], Float[Tensor, ""]]:
-        variance, mean = torch.var_mean(h, dim=0, correction=0)
-        return mean, variance, h.new_tensor(float(len(h)))
-
-    def per_node(self, v: Tensor) -> Tensor:
-        return v
-
-    @once
-    def ones(self) -> Float[Tensor, " E"]:
-        return self.x.new_ones(len(self.source))
-
-    @once
-    def loops(self) -> Float[Tensor, " E"]:
-        return (self.source == self.target).to(self.x.dtype)
-
-    @once
-    def uniform(self) -> Float[Tensor, " N"]:
-        sizes = self.x.new_zeros(self.num_graphs).scatter_add(0, self.graph, self.x.new_ones(len(self.x)))
-        return sizes.clamp(min=1).reciprocal().index_select(0, self.graph)
-
-    @once
-    def degrees(self) -> Float[Tensor, " N"]:
-        return self.x.new_zeros(len(self.x)).scatter_add(0, self.target, self.ones)
-
 
 @dataclass(frozen=True, eq=False)
 class FilledBatch(PackedBatch):
     """Packed into arrays of fixed lengths: nodes that remain belong to one more graph, the last, and have no edges but
     loops. So batches of any graphs have one shape."""
+
+    has_padding = True
 
     def moments(self, h: Float[Tensor, "N d"]) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"], Float[Tensor, ""]]:
         real = (self.graph < self.num_graphs - 1).to(h.dtype).unsqueeze(-1)

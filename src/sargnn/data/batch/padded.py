@@ -30,6 +30,7 @@ class PaddedBatch(Batch):
     [[2.0, 2.0], [1.0, 1.0]]
     """
 
+    has_padding = True
     x: Float[Tensor, "B n F"]
     closed: Float[Tensor, "B n n"]
     """1 where the source (last axis) is in the closed neighbourhood of the target."""

@@ -1,0 +1,68 @@
+"""The C library: found in the cache, or compiled into it."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import logging
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import torch
+
+from sargnn.data.cache import data_folder
+
+__all__ = ["library"]
+
+SOURCE = Path(__file__).with_name("kernels.c")
+FLAGS = ("-O3", "-march=native", "-fopenmp", "-fno-math-errno", "-fPIC", "-shared")
+TYPES = {torch.float32: "float", torch.float64: "double"}
+
+_log = logging.getLogger(__name__)
+
+
+@cache
+def library(dtype: torch.dtype) -> ctypes.CDLL | None:
+    """The functions of ``kernels.c`` for numbers of that type; none where they cannot be had.
+
+    ``SARGNN_KERNELS=0`` does without them.
+    """
+    if dtype not in TYPES or os.environ.get("SARGNN_KERNELS") == "0":
+        return None
+    try:
+        return ctypes.CDLL(str(_compiled(TYPES[dtype])))
+    except (OSError, subprocess.SubprocessError) as error:
+        _log.info("no C kernels, PyTorch's operations are used: %s", error)
+        return None
+
+
+def _compiled(number: str) -> Path:
+    """The library for one type of number, whose name says all that it was made of."""
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    if compiler is None:
+        raise OSError("no C compiler")
+    made_of = (SOURCE.read_bytes(), compiler.encode(), *map(str.encode, FLAGS), number.encode(), _processor())
+    name = hashlib.sha256(b"\0".join(made_of)).hexdigest()[:16]
+    path = data_folder() / "kernels" / f"{name}.so"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            made = Path(folder) / path.name
+            command = [compiler, *FLAGS, f"-DREAL={number}", str(SOURCE), "-o", str(made), "-lm"]
+            subprocess.run(command, check=True, capture_output=True, timeout=300)
+            made.replace(path)  # two processes that compile at the same time make the same file
+    return path
+
+
+def _processor() -> bytes:
+    """What the code is made for: a cache folder may be shared by machines."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line for line in lines if line.startswith(("flags", "Features"))).encode()
+    except (OSError, StopIteration):
+        return " ".join(platform.uname()).encode()
