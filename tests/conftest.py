@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,17 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 settings.register_profile("sargnn", deadline=None, derandomize=True)
 settings.load_profile("sargnn")
+
+
+@pytest.fixture
+def no_kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As on a machine without a C compiler."""
+    from sargnn.kernels import library
+
+    monkeypatch.setenv("SARGNN_KERNELS", "0")
+    library.cache_clear()
+    yield
+    library.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from literal import kernels
 from sargnn.data.batch import Batch
 from sargnn.data.graphs import pack
 from sargnn.data.tensor_set import TensorSet
@@ -42,6 +43,8 @@ def undirected(edges: Edges) -> Edges:
 def constant_batch(graphs: list[tuple[int, Edges]], layout: str = "packed", inputs: int = 1) -> Batch:
     """The graphs with 1 for every input of every node, float64."""
     packed = pack([(n, undirected(edges)) for n, edges in graphs])
+    if layout == "compressed":
+        kernels(torch.float64)
     return getattr(TensorSet(packed, np.ones((packed.num_nodes, inputs))), layout)(np.arange(len(graphs)))
 
 

@@ -6,22 +6,28 @@ by name and its settings by value. Row ``i`` of a matrix is what node ``i`` hear
 
 from __future__ import annotations
 
+from ctypes import CDLL
 from dataclasses import dataclass
 from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import strategies as st
 
 from sargnn.data.batch import Batch, PaddedBatch
 from sargnn.data.graphs import pack
 from sargnn.data.tensor_set import TensorSet
+from sargnn.kernels import library
 from sargnn.nn import SARGNN, ModelConfig
 
 INPUTS = 3
 CLASSES = 3
-LAYOUTS = ("packed", "padded")
+COMMON = ("packed", "padded")
+"""The layouts that can be asked for, and that every model is given."""
+LAYOUTS = (*COMMON, "compressed")
+"""Those of models that know a batch by its primitives alone."""
 BACKBONES = ("gcn", "gin", "sage", "gat")
 
 Weights = dict[str, np.ndarray]
@@ -103,7 +109,24 @@ def tensor_set(graphs: list[Graph], dtype: type = np.float64) -> TensorSet:
 
 def batch_of(graphs: list[Graph], layout: str, dtype: type = np.float64) -> Batch:
     """All the graphs in one batch of that layout."""
-    return getattr(tensor_set(graphs, dtype), layout)(np.arange(len(graphs)))
+    data = tensor_set(graphs, dtype)
+    if layout == "compressed":
+        kernels(data.x.dtype)
+    return getattr(data, layout)(np.arange(len(graphs)))
+
+
+def every_batch_of(graphs: list[Graph], dtype: type = np.float64) -> list[Batch]:
+    """All the graphs in one batch of every layout that there is on this machine."""
+    here = LAYOUTS if library(torch.float64) else COMMON
+    return [batch_of(graphs, layout, dtype) for layout in here]
+
+
+def kernels(dtype: torch.dtype) -> CDLL:
+    """The C kernels; a test that asks for them is skipped on a machine without a C compiler."""
+    found = library(dtype)
+    if found is None:
+        pytest.skip("no C compiler, so no kernels")
+    return found
 
 
 def edge_arguments(

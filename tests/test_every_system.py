@@ -13,6 +13,7 @@ from torch import Tensor
 
 from expressive import randomised
 from literal import (
+    COMMON,
     EXAMPLES,
     INPUTS,
     Graph,
@@ -26,6 +27,7 @@ from literal import (
 )
 from sargnn.data.batch import Batch
 from sargnn.data.graphs import pack
+from sargnn.kernels import library
 from sargnn.systems import SYSTEMS
 from sargnn.training.ensemble import Ensemble, Member
 from sargnn.training.loop import TrainingConfig, loss_of
@@ -87,7 +89,9 @@ def some_model(name: str, seed: int, classes: int = CLASSES) -> Any:
 
 
 def layouts(model: Any) -> list[str]:
-    return ["packed"] if getattr(model, "packed_only", False) else ["packed", "padded"]
+    if getattr(model, "packed_only", False):
+        return ["packed"]
+    return [*COMMON, "compressed"] if model.takes_any_layout and library(torch.float64) else [*COMMON]
 
 
 def outputs(model: Any, batch: Batch) -> list[Tensor]:
@@ -118,7 +122,7 @@ def test_the_order_of_nodes_does_not_matter(name: str) -> None:
 
 
 @systems
-def test_alone_is_in_a_batch_and_both_layouts_agree(name: str) -> None:
+def test_alone_is_in_a_batch_and_all_layouts_agree(name: str) -> None:
     """One node, no edges and several components among them."""
     model = some_model(name, 1)
     for layout in layouts(model):

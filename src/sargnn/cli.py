@@ -280,6 +280,9 @@ def cv(
     out: Annotated[
         Path | None, typer.Option("--out", help="A folder for the rows and a report; runs again continue there.")
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Processes that train side by side; on a CPU by default its cores.")
+    ] = None,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
@@ -288,7 +291,7 @@ def cv(
     from sargnn.experiments.cross_validation import CrossValidation
 
     plan = CrossValidation(model or ["sar-gcn"], assignments or [], grid or [], folds, repeats, split, seed or 0)
-    answer(experiments.cv(data, plan, out, device), as_json, f"cross-validation on {data}")
+    answer(experiments.cv(data, plan, out, workers, device), as_json, f"cross-validation on {data}")
 
 
 @app.command()
@@ -297,7 +300,7 @@ def reproduce(
         str,
         typer.Argument(
             metavar="NAME",
-            help="table1, table2, table3, ablations, figure-optimization, figure-tsne, figure-model-size, "
+            help="table1, table2, table3, ablations, beyond, figure-optimization, figure-tsne, figure-model-size, "
             "figure-complexity, figure-saliency-triangles, figure-saliency-mutag, figure-dss, all, or page.",
         ),
     ],

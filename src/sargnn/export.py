@@ -24,7 +24,6 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +135,7 @@ def _traced(module: Exportable, graphs: Graphs) -> torch.export.ExportedProgram:
         "graph_attr": {0: torch.export.Dim("graphs", min=1)},
     }
     shapes = {name: every[name] for name in graphs}
-    with torch.no_grad(), _products_in_order():
+    with torch.no_grad():
         program = torch.export.export(module, *_arguments(graphs), dynamic_shapes=shapes, strict=True)
     for node in program.graph.nodes:
         node.meta.pop("stack_trace", None)  # where each line stood on this machine
@@ -147,18 +146,6 @@ def _arguments(graphs: Graphs) -> tuple[tuple[Tensor, ...], dict[str, Tensor]]:
     """Those without a name, and those with one."""
     named = {name: value for name, value in graphs.items() if name not in ALWAYS}
     return tuple(graphs[name] for name in ALWAYS), named
-
-
-@contextmanager
-def _products_in_order() -> Iterator[None]:
-    """Chains of matrix products from left to right: the cheapest order depends on the number of graphs, which a traced
-    program must leave open."""
-    chosen = torch.linalg.multi_dot
-    torch.linalg.multi_dot = lambda matrices: reduce(torch.matmul, matrices)
-    try:
-        yield
-    finally:
-        torch.linalg.multi_dot = chosen
 
 
 @contextmanager

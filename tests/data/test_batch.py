@@ -1,10 +1,11 @@
-"""Batches: index arithmetic and the primitives of both layouts against loops over graphs, nodes and neighbours."""
+"""Batches: index arithmetic and the primitives of all layouts against loops over graphs, nodes and neighbours."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from literal import EXAMPLES, LAYOUTS, Graph, batch_of, both_ways, edge_arguments, graph, tensor_set, wild_graphs
-from sargnn.data.batch import Batch, PackedBatch, PaddedBatch, PairedBatch
+from literal import (
+    COMMON,
+    EXAMPLES,
+    LAYOUTS,
+    Graph,
+    batch_of,
+    both_ways,
+    edge_arguments,
+    every_batch_of,
+    graph,
+    kernels,
+    tensor_set,
+    wild_graphs,
+)
+from sargnn.data.batch import Batch, CompressedBatch, PackedBatch, PaddedBatch, PairedBatch
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.tensor_set import TensorSet, _pairs, choose_layout
 
@@ -82,6 +96,21 @@ def test_packed_is_the_slow_construction(choice: tuple[list[Graph], list[int]]) 
 
 
 @any_graphs
+@given(choice=choices())
+def test_compressed_is_the_slow_construction_target_after_target(choice: tuple[list[Graph], list[int]]) -> None:
+    graphs, index = choice
+    kernels(torch.float64)
+    batch = tensor_set(graphs).compressed(np.array(index))
+    x, edges, owner = slow_packed(graphs, index)
+    np.testing.assert_array_equal(batch.x.numpy(), x)
+    assert batch.graph.tolist() == owner
+    pairs = list(zip(batch.source.tolist(), batch.target.tolist(), strict=True))
+    assert sorted(pairs) == sorted(edges)
+    assert batch.target.tolist() == sorted(batch.target.tolist())
+    assert batch.num_graphs == len(index)
+
+
+@any_graphs
 @given(choice=choices(), spare=st.integers(0, 3))
 def test_padded_is_the_slow_construction(choice: tuple[list[Graph], list[int]], spare: int) -> None:
     graphs, index = choice
@@ -104,21 +133,19 @@ def test_padded_is_as_large_as_the_largest_chosen() -> None:
     assert graphs.padded(torch.tensor([2])).mask.shape == (1, 1)
 
 
-def test_what_is_known_follows_the_order() -> None:
+@every_layout
+def test_what_is_known_follows_the_order(layout: str) -> None:
     graphs = pack(
         [(2, both_ways((0, 1))), (1, []), (3, [])], y=[2, 0, 1], classes="abc", true_saliency=[1, 3, 5, 0, 0, 0]
     )
-    data = TensorSet(graphs, np.ones((6, 1), np.float32))
-    packed, padded = data.packed(np.array([2, 0])), data.padded(np.array([2, 0]))
-    assert packed.y is not None
-    assert padded.y is not None
-    assert packed.y.tolist() == padded.y.tolist() == [1, 2]
-    assert packed.truth is not None
-    assert padded.truth is not None
+    if layout == "compressed":
+        kernels(torch.float32)
+    batch = getattr(TensorSet(graphs, np.ones((6, 1), np.float32)), layout)(np.array([2, 0]))
+    assert batch.y.tolist() == [1, 2]
     # graph 2 has no true saliency at all, graph 0 has 1 : 3
-    assert packed.truth.tolist() == [0, 0, 0, 0.25, 0.75]
-    assert padded.truth.tolist() == [[0, 0, 0], [0.25, 0.75, 0]]
-    assert packed.truth.dtype == padded.truth.dtype == torch.float32
+    expected = [[0, 0, 0], [0.25, 0.75, 0]] if layout == "padded" else [0, 0, 0, 0.25, 0.75]
+    assert batch.truth.tolist() == expected
+    assert batch.truth.dtype == torch.float32
 
 
 @every_layout
@@ -145,7 +172,7 @@ def test_layout_is_chosen_by_the_graphs_of_the_batch() -> None:
     assert isinstance(data.batch(np.array([0, 2])), PackedBatch)
 
 
-@every_layout
+@pytest.mark.parametrize("layout", COMMON)
 def test_layout_can_be_asked_for(layout: str) -> None:
     data = TensorSet(pack([(2, [])]), np.ones((2, 1), np.float32), layout=layout)
     assert isinstance(data.batch(np.array([0])), {"packed": PackedBatch, "padded": PaddedBatch}[layout])
@@ -211,7 +238,7 @@ def node_values(batch: Batch, *leading: int, d: int | None = None) -> Tensor:
     generator = torch.Generator().manual_seed(3)
     n = int(batch.mask.sum()) if isinstance(batch, PaddedBatch) else len(batch.x)
     flat = torch.randn(*leading, n, *([d] if d else []), generator=generator, dtype=torch.float64)
-    if isinstance(batch, PackedBatch):
+    if not isinstance(batch, PaddedBatch):
         return flat
     out = torch.full((*leading, *batch.mask.shape, *([d] if d else [])), 1e3, dtype=torch.float64)
     out[(slice(None),) * len(leading) + (batch.mask,)] = flat
@@ -227,7 +254,7 @@ def test_node_primitives_are_loops_over_graphs(layout: str, graphs: list[Graph])
     vectors = g.numpy()
     soft = batch.softmax_nodes(scores)
     columns = [rows(batch, v.unsqueeze(-1)) for v in (scores, soft, batch.compare(g, h), batch.uniform)]
-    features = [rows(batch, v) for v in (h, batch.spread(g))]
+    features, alike = [rows(batch, v) for v in (h, batch.spread(g))], rows(batch, batch.resemblance(g, h).unsqueeze(-1))
     for b, graph_ in enumerate(graphs):
         score, softened, compared, uniform = (column[b][:, 0] for column in columns)
         feature, spread = (f[b] for f in features)
@@ -238,6 +265,9 @@ def test_node_primitives_are_loops_over_graphs(layout: str, graphs: list[Graph])
         np.testing.assert_allclose(batch.sum(h)[b].numpy(), sum(feature), rtol=1e-12, atol=1e-12)
         pooled = sum(s * row for s, row in zip(softened, feature, strict=True))
         np.testing.assert_allclose(batch.pool(soft, h)[b].numpy(), pooled, rtol=1e-12, atol=1e-12)
+        shares = softmax(compared)
+        np.testing.assert_allclose(alike[b][:, 0], shares, rtol=1e-12)
+        np.testing.assert_allclose(batch.read(g, h)[b].numpy(), shares @ feature, rtol=1e-12, atol=1e-12)
 
 
 @every_layout
@@ -256,6 +286,8 @@ def test_edge_primitives_are_loops_over_neighbours(layout: str, graphs: list[Gra
     }  # fmt: skip
     values, features = rows(batch, v.unsqueeze(-1)), rows(batch, h)
     summed, degrees = rows(batch, batch.aggregate(scores, h)), rows(batch, batch.degrees.unsqueeze(-1))
+    means = rows(batch, batch.weighted_mean(batch.renormalised, v.abs(), h))
+    sums = rows(batch, batch.neighbour_sum(scores, v).unsqueeze(-1))
     for b, g in enumerate(graphs):
         got = {name: per_graph[b] for name, per_graph in by_graph.items()}
         np.testing.assert_array_equal(got["ones"], g.closed)
@@ -268,6 +300,9 @@ def test_edge_primitives_are_loops_over_neighbours(layout: str, graphs: list[Gra
             np.testing.assert_allclose(got["softmax"][i, hears], softmax(score), rtol=1e-12)
             np.testing.assert_allclose(got["gcn"][i, hears], weights, rtol=1e-12)
             np.testing.assert_allclose(summed[b][i], score @ features[b][hears], rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(sums[b][i], score @ values[b][hears], rtol=1e-12, atol=1e-12)
+            shares = weights * abs(values[b][hears, 0])
+            np.testing.assert_allclose(means[b][i], shares @ features[b][hears] / shares.sum(), rtol=1e-11, atol=1e-12)
             assert degrees[b][i, 0] == len(hears)
 
 
@@ -307,7 +342,7 @@ def test_padding_has_no_share() -> None:
     """Whatever a padding row holds (here a thousand), no softmax gives it weight, so nothing of it is pooled; a graph
     without nodes pools to zero."""
     graphs = [*EXAMPLES, Graph(0, (), np.empty((0, 3)))]
-    packed, padded = (batch_of(graphs, layout) for layout in LAYOUTS)
+    packed, padded = (batch_of(graphs, layout) for layout in COMMON)
     pooled, expected = (
         batch.pool(batch.softmax_nodes(node_values(batch)), node_values(batch, d=2)) for batch in (padded, packed)
     )
@@ -317,8 +352,11 @@ def test_padding_has_no_share() -> None:
 
 
 def test_a_graph_without_nodes_shares_nothing_out() -> None:
-    batch = batch_of([graph(2, []), Graph(0, (), np.empty((0, 3)))], "padded")
-    assert batch.uniform.tolist() == [[0.5, 0.5], [0, 0]]
+    graphs = [graph(2, []), Graph(0, (), np.empty((0, 3)))]
+    assert batch_of(graphs, "padded").uniform.tolist() == [[0.5, 0.5], [0, 0]]
+    for batch in every_batch_of(graphs):
+        assert batch.per_node(batch.uniform).tolist() == [0.5, 0.5]
+        assert batch.sum(node_values(batch, d=2))[1].tolist() == [0, 0]
 
 
 @every_layout
@@ -332,8 +370,8 @@ def test_moments_are_those_of_all_nodes(layout: str) -> None:
 
 
 def test_per_node_lists_graph_after_graph() -> None:
-    packed, padded = (batch_of(EXAMPLES, layout) for layout in LAYOUTS)
-    assert torch.equal(packed.per_node(node_values(packed)), padded.per_node(node_values(padded)))
+    first, *others = (batch.per_node(node_values(batch)) for batch in every_batch_of(EXAMPLES))
+    assert all(torch.equal(other, first) for other in others)
 
 
 @every_layout
@@ -355,10 +393,14 @@ def test_gradients_of_the_primitives(layout: str) -> None:
     batch = batch_of(EXAMPLES[2:5], layout)
     v, h = (node_values(batch, **kind).clamp(max=2).requires_grad_() for kind in ({}, {"d": 2}))
     edge = (batch.ones * batch.at_source(v) + batch.at_target(v).sin()).detach().requires_grad_()
+    g = torch.randn(3, 2, dtype=torch.float64, requires_grad=True)
     check = torch.autograd.gradcheck
     assert check(batch.softmax_nodes, v)
     assert check(batch.pool, (v, h))
     assert check(batch.sum, h)
+    assert check(batch.resemblance, (g, h))
+    assert check(batch.read, (g, h))
+    assert check(lambda t, z: batch.weighted_mean(batch.renormalised_exp, t.exp(), z), (v, h))
     assert check(batch.softmax_neighbours, edge)
     assert check(batch.aggregate, (edge, h))
 
@@ -448,25 +490,60 @@ def test_heads_are_a_leading_dimension_of_pairs() -> None:
         torch.testing.assert_close(batch.pool(batch.softmax_nodes(scores), h)[head], expected)
 
 
-@pytest.mark.parametrize(
+@any_graphs
+@given(choice=choices())
+@pytest.mark.parametrize("layout", ["padded", "paired", "compressed"])
+def test_stored_weights_are_those_of_the_structure(layout: str, choice: tuple[list[Graph], list[int]]) -> None:
+    """Local weights come from the set, where they are stored once; made from the batch alone they are the same."""
+    graphs, index = choice
+    if layout == "compressed":
+        kernels(torch.float64)
+    batch = getattr(tensor_set(graphs), layout)(np.array(index))
+    alone = replace(batch, held=None)
+    torch.testing.assert_close(batch.renormalised, alone.renormalised)
+    torch.testing.assert_close(batch.renormalised_exp, alone.renormalised_exp)
+
+
+# -------------------------------------------------------------------------------------------------- the fastest layout
+
+every_size = pytest.mark.parametrize(
     ("sizes", "kind"),
     [([25, 4, 20, 9], PairedBatch), ([9, 9, 9, 9], PaddedBatch), ([1, 1, 60], PackedBatch), ([120, 20], PairedBatch)],
 )
+
+
+def bare_set(sizes: list[int], **options: Any) -> TensorSet:
+    """Graphs of these sizes without edges."""
+    return TensorSet(pack([(n, []) for n in sizes]), np.ones((sum(sizes), 1), np.float32), **options)
+
+
+@every_size
+@pytest.mark.usefixtures("no_kernels")
 def test_graphs_are_paired_where_that_saves_padding(sizes: list[int], kind: type[Batch]) -> None:
-    data = TensorSet(pack([(n, []) for n in sizes]), np.ones((sum(sizes), 1), np.float32))
-    assert type(data.unordered_batch(np.arange(len(sizes)))) is kind
-    asked = TensorSet(pack([(n, []) for n in sizes]), np.ones((sum(sizes), 1), np.float32), layout="padded")
-    assert type(asked.unordered_batch(np.arange(len(sizes)))) is PaddedBatch
+    data, index = bare_set(sizes), np.arange(len(sizes))
+    assert type(data.fastest_batch(index)) is kind
+    assert type(data.fastest_batch(index, ordered=True)) is type(data.batch(index))
 
 
-@any_graphs
-@given(graphs=st.lists(wild_graphs(), min_size=1, max_size=5))
-def test_stored_weights_are_those_of_the_structure(graphs: list[Graph]) -> None:
-    """Local weights come from the set, where they are stored once; made from the batch alone they are the same."""
-    batch = tensor_set(graphs).padded(np.arange(len(graphs)))
-    alone = PaddedBatch(batch.x, batch.closed, batch.mask)
-    torch.testing.assert_close(batch.renormalised, alone.renormalised)
-    torch.testing.assert_close(batch.renormalised_exp, alone.renormalised_exp)
+@every_size
+def test_the_kernels_take_graphs_of_any_sizes(sizes: list[int], kind: type[Batch]) -> None:
+    kernels(torch.float32)
+    data, index = bare_set(sizes), np.arange(len(sizes))
+    for ordered in (False, True):
+        assert type(data.fastest_batch(index, ordered=ordered)) is CompressedBatch
+    assert type(data.fastest_batch(index, traced=True)) is kind  # the compiler does not see into them
+
+
+@pytest.mark.parametrize(("layout", "kind"), [("packed", PackedBatch), ("padded", PaddedBatch)])
+def test_a_layout_that_is_asked_for_is_the_fastest(layout: str, kind: type[Batch]) -> None:
+    data = bare_set([25, 4, 20, 9], layout=layout)
+    for how in ({}, {"ordered": True}, {"traced": True}):
+        assert type(data.fastest_batch(np.arange(4), **how)) is kind
+
+
+def test_numbers_that_the_kernels_do_not_know_go_without() -> None:
+    data = TensorSet(pack([(3, [])]), np.ones((3, 1), np.float16))
+    assert not isinstance(data.fastest_batch(np.array([0])), CompressedBatch)
 
 
 # ------------------------------------------------------------------------------------------ inputs of edges and graphs
@@ -482,21 +559,21 @@ def with_inputs(graphs: list[Graph]) -> list[Graph]:
     return filled
 
 
+@pytest.mark.parametrize("layout", [*LAYOUTS, "paired"])
 @any_graphs
 @given(choice=choices())
-def test_edge_inputs_follow_their_edges_in_every_layout(choice: tuple[list[Graph], list[int]]) -> None:
+def test_edge_inputs_follow_their_edges_in_every_layout(layout: str, choice: tuple[list[Graph], list[int]]) -> None:
     graphs, index = with_inputs(choice[0]), choice[1]
     data = tensor_set(graphs)
-    for layout in ("packed", "padded", "paired"):
-        batch = getattr(data, layout)(np.array(index))
-        order = _pairs(np.array(index), data.sizes)[0] if layout == "paired" else index
-        expected = [
-            np.moveaxis(g.e * (g.closed - np.eye(g.nodes))[..., None], -1, 0) for g in (graphs[i] for i in order)
-        ]
-        for feature in range(2):
-            got = dense_edges(batch, batch.edges[feature])
-            np.testing.assert_array_equal(got, block_diagonal([e[feature] for e in expected]))
-        np.testing.assert_array_equal(batch.graph_x.numpy(), np.stack([graphs[i].u for i in order]))
+    if layout == "compressed":
+        kernels(torch.float64)
+    batch = getattr(data, layout)(np.array(index))
+    order = _pairs(np.array(index), data.sizes)[0] if layout == "paired" else index
+    expected = [np.moveaxis(g.e * (g.closed - np.eye(g.nodes))[..., None], -1, 0) for g in (graphs[i] for i in order)]
+    for feature in range(2):
+        got = dense_edges(batch, batch.edges[feature])
+        np.testing.assert_array_equal(got, block_diagonal([e[feature] for e in expected]))
+    np.testing.assert_array_equal(batch.graph_x.numpy(), np.stack([graphs[i].u for i in order]))
 
 
 def dense_edges(batch: Batch, values: Tensor) -> np.ndarray:
@@ -505,7 +582,6 @@ def dense_edges(batch: Batch, values: Tensor) -> np.ndarray:
         blocks = [row[mask][:, mask].numpy() for row, mask in zip(values, batch.mask, strict=True)]
         assert values.count_nonzero() == sum(np.count_nonzero(block) for block in blocks)
         return block_diagonal(blocks)
-    assert isinstance(batch, PackedBatch)
     out = np.zeros((len(batch.x), len(batch.x)))
     out[batch.target.numpy(), batch.source.numpy()] = values.numpy()
     return out

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sargnn.data import structure
+from sargnn.data import pieces, structure
 from sargnn.data.encoder import Encoder
 from sargnn.data.encodings import ENCODINGS, DataConfig
 from sargnn.data.graphs import GraphSet, equal_size, pack
@@ -316,6 +316,88 @@ def test_true_saliency_is_never_an_input() -> None:
     np.testing.assert_array_equal(
         Encoder.fit(config, secret).encode(secret), Encoder.fit(config, graphs).encode(graphs)
     )
+
+
+# --- training graphs by their index, and in pieces -------------------------------------------------------------------
+
+
+EVERYTHING = DataConfig(("auto", *ENCODINGS), edge_encodings=("auto",), graph_inputs=True)
+
+
+def described(graphs: GraphSet, seed: int = 0, **fields: Any) -> GraphSet:
+    """The graphs with labels and attributes of nodes and edges and attributes of graphs, far from 0."""
+    rng = np.random.default_rng(seed)
+    content: dict[str, Any] = {
+        "node_labels": rng.integers(0, 3, graphs.num_nodes),
+        "edge_labels": rng.integers(0, 3, graphs.num_edges),
+        "node_attributes": rng.normal(1000, 1, (graphs.num_nodes, 2)).astype(np.float32),
+        "edge_attributes": rng.normal(5, 2, (graphs.num_edges, 1)).astype(np.float32),
+        "graph_attributes": rng.normal(0, 9, (len(graphs), 2)).astype(np.float32),
+    }
+    return replace(graphs, **(content | fields))
+
+
+def numbers(encoder: Encoder) -> list[float]:
+    """All that was fitted."""
+    blocks = (*encoder.encodings, *encoder.edge_encodings, *encoder.graph_encodings)
+    fitted = [vars(block)[name] for block in blocks for name in ("mean", "std", "max_degree") if name in vars(block)]
+    return np.concatenate([np.atleast_1d(value) for value in fitted]).tolist()
+
+
+@settings(derandomize=True, deadline=None, max_examples=25)
+@given(seed=st.integers(0, 10**6))
+def test_fitting_on_an_index_is_fitting_on_those_graphs_bit_for_bit(seed: int) -> None:
+    graphs = described(random_graphs(seed), seed)
+    index = np.random.default_rng(seed).permutation(len(graphs))[:8]
+    assert Encoder.fit(EVERYTHING, graphs, index) == Encoder.fit(EVERYTHING, graphs.subset(index))
+
+
+@pytest.mark.parametrize("cells", [1, 60, 300])
+def test_fitting_in_pieces_is_fitting_on_all_at_once(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = described(random_graphs(4, count=30))
+    index = np.random.default_rng(4).permutation(30)[:20]
+    at_once = Encoder.fit(EVERYTHING, graphs, index)
+    monkeypatch.setattr(pieces, "CELLS", cells)
+    assert len(pieces.Pieces(graphs, index).indices) > 1
+    in_pieces = Encoder.fit(EVERYTHING, graphs, index)
+    assert in_pieces.feature_names == at_once.feature_names
+    assert in_pieces.edge_feature_names == at_once.edge_feature_names
+    np.testing.assert_allclose(numbers(in_pieces), numbers(at_once), rtol=1e-12)
+
+
+def test_a_column_that_is_constant_in_every_piece_but_not_in_all_has_a_deviation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pieces, "CELLS", 1)
+    graphs = undirected((1, []), (3, []), node_attributes=[[5.0, 1.0], [9.0, 1.0], [9.0, 1.0], [9.0, 1.0]])
+    [attributes] = Encoder.fit(DataConfig(("attributes",)), graphs).encodings
+    assert vars(attributes) == {"mean": (8.0, 1.0), "std": (np.sqrt(3.0), 1.0), "of": "node"}
+
+
+def test_pieces_without_edges_are_no_obstacle_and_unnamed_labels_are_those_of_any_piece(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pieces, "CELLS", 1)
+    graphs = undirected((0, []), (2, []), (2, [(0, 1)]), (2, [(0, 1)]), node_labels=[0, 0, 4, 0, 0, 0])
+    graphs = replace(graphs, edge_labels=np.array([0, 2, 1, 1]), edge_attributes=np.array([[1.0], [1], [3], [3]]))
+    encoder = Encoder.fit(DataConfig(edge_encodings=("attributes", "labels")), graphs)
+    assert encoder.feature_names == tuple(f"label {i}" for i in range(5))
+    assert encoder.edge_feature_names == ("attribute 0", "label 0", "label 1", "label 2")
+    assert encoder.encode_edges(graphs)[:, 0].tolist() == [-1, -1, 1, 1]
+    without = Encoder.fit(DataConfig(edge_encodings=("auto",)), graphs, np.array([0, 1]))
+    assert without.edge_width == 0
+    with pytest.raises(InputError, match="got no edge labels"):
+        Encoder.fit(DataConfig(edge_encodings=("labels",)), graphs, np.array([0, 1]))
+
+
+@pytest.mark.parametrize("cells", [1, 10**6])
+def test_a_number_that_is_none_is_found_in_the_graph_as_the_set_counts_it(
+    cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces, "CELLS", cells)
+    graphs = undirected((2, []), (1, []), (3, []), node_attributes=[[0.0], [1], [2], [3], [np.nan], [5]], name="dots")
+    with pytest.raises(InputError, match=r"got nan as attribute 0 in graph 2 \(node 1\) of dots"):
+        Encoder.fit(DataConfig(), graphs, np.array([2, 1]))
 
 
 # --- refusals --------------------------------------------------------------------------------------------------------

@@ -3,15 +3,18 @@ memory. A twentieth of the million graphs for which the bounds were set."""
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from literal import kernels
 from sargnn.data import tensor_set as batches
 from sargnn.data.batch import PackedBatch, PaddedBatch
 from sargnn.data.encoder import Encoder
@@ -23,7 +26,7 @@ from sargnn.nn.model import SARGNN, ModelConfig
 from sargnn.training.loop import TrainingConfig, TrainingState, fit
 from tiny import FOLD, labelled, shapes, timeless
 
-LAYOUTS = ("packed", "padded", "paired")
+LAYOUTS = ("packed", "padded", "paired", "compressed")
 
 EPOCH = """
 import sys
@@ -56,6 +59,29 @@ train(len(graphs))
 print(peak() - before)
 """
 
+START = """
+import sys
+from pathlib import Path
+import torch
+from sargnn.data import graphs, pieces, tensor_set
+from sargnn.data.synthetic import motifs
+from sargnn.training.run import TrainingRun
+from sargnn.training.settings import Settings
+
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+
+torch.set_num_threads(1)
+graphs.CELLS = pieces.CELLS = 2**17
+tensor_set.HELD = 2**24
+large, out = graphs.GraphSet.open(sys.argv[1]), Path(sys.argv[2])
+TrainingRun.start(motifs(20), Settings.of("gcn"), out / "small")
+before = peak()
+run = TrainingRun.start(large, Settings.of("gcn"), out / "large")
+assert isinstance(run.data, tensor_set.StreamedSet)
+print(peak() - before)
+"""
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -80,8 +106,20 @@ def test_an_epoch_takes_no_more_memory_than_a_part_of_it(folder: Path) -> None:
     assert int(done.stdout) < 64 * 1024  # kB
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from Linux's /proc")
+def test_starting_a_run_copies_no_more_than_pieces_of_the_set(folder: Path, tmp_path: Path) -> None:
+    """Fitting the inputs and naming the content read all of the file, 24 MB; a copy of the edges would be 20 MB, and
+    what is made on the way to their degrees another 60 MB."""
+    command = [sys.executable, "-c", START, str(folder), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 48 * 1024  # kB
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_streamed_batches_are_those_of_a_set_in_memory(layout: str, tmp_path: Path) -> None:
+    if layout == "compressed":
+        kernels(torch.float32)
     labelled(shapes(truth=True)).save(tmp_path / "set")
     graphs = GraphSet.open(tmp_path / "set")
     encoder = Encoder.fit(DataConfig(edge_encodings=("auto",), graph_inputs=True), graphs)
@@ -91,6 +129,24 @@ def test_streamed_batches_are_those_of_a_set_in_memory(layout: str, tmp_path: Pa
     assert type(got) is type(expected)
     for name in ("x", "y", "truth", "edges", "graph_x", "renormalised", "renormalised_exp", "degrees"):
         assert torch.equal(getattr(got, name), getattr(expected, name)), name
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_set_is_freed_with_its_last_batch(layout: str) -> None:
+    """At once, not when cycles are collected: a streamed set makes a set of every batch."""
+    if layout == "compressed":
+        kernels(torch.float32)
+    graphs = shapes()
+    data = TensorSet(graphs, np.ones((graphs.num_nodes, 1), np.float32))
+    batch = getattr(data, layout)(np.arange(3))
+    assert len(batch.renormalised)
+    alive = weakref.ref(data)
+    gc.disable()
+    try:
+        del data, batch
+        assert alive() is None
+    finally:
+        gc.enable()
 
 
 def test_training_is_the_same_bit_for_bit_whether_the_set_is_held_or_streamed() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 
+import literal
 from literal import (
     BACKBONES,
     EXAMPLES,
@@ -21,6 +22,7 @@ from literal import (
     edge_arguments,
     encode,
     graph,
+    kernels,
     make_model,
     tensor_set,
     wild_graphs,
@@ -31,7 +33,7 @@ from sargnn.errors import InputError
 from sargnn.nn import SARGNN, ModelConfig
 from sargnn.nn.edges import EdgeChannels
 
-LAYOUTS = ("packed", "padded", "paired")
+LAYOUTS = (*literal.LAYOUTS, "paired")
 SIZES: dict[str, Any] = {"layers": 2, "hidden": 4, "memory": 5, "attention": 6, "edge_channels": 3}
 """All different; the first layer of GCN sums inputs, the second transformed features."""
 EDGE_INPUTS, GRAPH_INPUTS = 2, 3
@@ -62,6 +64,8 @@ def seen_by(source: str, graphs: list[Graph]) -> list[Graph]:
 def batch_of(graphs: list[Graph], layout: str) -> tuple[Batch, list[Graph]]:
     """All the graphs in one batch, and the order in which it numbers them."""
     data, index = tensor_set(graphs), np.arange(len(graphs))
+    if layout == "compressed":
+        kernels(data.x.dtype)
     order = _pairs(index, data.sizes)[0] if layout == "paired" else index
     return getattr(data, layout)(index), [graphs[i] for i in order]
 
@@ -141,30 +145,30 @@ def test_so_they_are_without_the_softmax(layout: str, normalize: str) -> None:
     np.testing.assert_allclose(model.head(model.encode(batch).graph).detach().numpy(), expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("backbone", BACKBONES)
-def test_the_order_of_nodes_does_not_matter(backbone: str) -> None:
+def test_the_order_of_nodes_does_not_matter(backbone: str, layout: str) -> None:
     model, g = model_of(backbone), GRAPHS[1]
     order = np.random.default_rng(0).permutation(g.nodes)
     place = np.argsort(order)
     edges = tuple((int(place[u]), int(place[v])) for u, v in g.edges)
     assert g.e is not None
     turned = replace(g, edges=edges, x=g.x[order], e=g.e[np.ix_(order, order)])
-    for layout in LAYOUTS:
-        one, other = (model.encode(batch_of([graph], layout)[0]).graph for graph in (g, turned))
-        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
+    one, other = (model.encode(batch_of([graph], layout)[0]).graph for graph in (g, turned))
+    torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
 @settings(max_examples=25)
 @given(graphs=st.lists(wild_graphs(), min_size=1, max_size=5), seed=st.integers(0, 9))
-def test_any_graphs_together_are_as_each_alone(graphs: list[Graph], seed: int) -> None:
+def test_any_graphs_together_are_as_each_alone(layout: str, graphs: list[Graph], seed: int) -> None:
     """Self-loops with inputs, repeated and directed edges, lonely nodes."""
     model = model_of(BACKBONES[seed % 4], seed=seed)
     filled = [with_inputs(g, seed) for g in graphs]
-    for layout in LAYOUTS:
-        batch, order = batch_of(filled, layout)
-        together = model.encode(batch).graph
-        alone = torch.cat([model.encode(tensor_set([g]).packed(np.array([0]))).graph for g in order])
-        torch.testing.assert_close(together, alone, rtol=1e-9, atol=1e-9)
+    batch, order = batch_of(filled, layout)
+    together = model.encode(batch).graph
+    alone = torch.cat([model.encode(tensor_set([g]).packed(np.array([0]))).graph for g in order])
+    torch.testing.assert_close(together, alone, rtol=1e-9, atol=1e-9)
 
 
 def ring_of(labels: list[int]) -> Graph:
@@ -206,7 +210,7 @@ def test_a_gradient_reaches_every_parameter(backbone: str, layout: str) -> None:
     assert [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()] == []
 
 
-@pytest.mark.parametrize("layout", ["packed", "padded"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("backbone", BACKBONES)
 def test_gradients(backbone: str, layout: str) -> None:
     """Analytic against numerical derivatives of the logits by edge inputs."""
@@ -220,7 +224,7 @@ def test_gradients(backbone: str, layout: str) -> None:
     assert torch.autograd.gradcheck(by_edges, batch.edges.clone().requires_grad_())
 
 
-@pytest.mark.parametrize("layout", ["packed", "padded"])
+@pytest.mark.parametrize("layout", literal.COMMON)
 @pytest.mark.parametrize("backbone", BACKBONES)
 def test_models_in_one_vmap_are_as_each_alone(backbone: str, layout: str) -> None:
     models = [model_of(backbone, seed=seed) for seed in range(3)]

@@ -24,7 +24,7 @@ from literal import (
     random_graph,
     wild_graphs,
 )
-from sargnn.data.batch import Batch, PackedBatch
+from sargnn.data.batch import Batch, PaddedBatch
 from sargnn.nn import Fusion, ModelConfig
 
 PAIR = [graph(2, both_ways((0, 1)))]
@@ -33,10 +33,10 @@ PATH = [graph(3, both_ways((0, 1), (1, 2)))]
 
 def matrix(batch: Batch, edge_values: Tensor) -> list[list[float]]:
     """Edge values of a batch of one graph as an N x N matrix: row the target, column the source."""
-    if isinstance(batch, PackedBatch):
-        dense = torch.zeros(2 * [len(batch.x)], dtype=edge_values.dtype)
-        return dense.index_put((batch.target, batch.source), edge_values).tolist()
-    return (edge_values * batch.closed)[0].tolist()
+    if isinstance(batch, PaddedBatch):
+        return (edge_values * batch.closed)[0].tolist()
+    dense = torch.zeros(2 * [len(batch.x)], dtype=edge_values.dtype)
+    return dense.index_put((batch.target, batch.source), edge_values).tolist()
 
 
 def fused(

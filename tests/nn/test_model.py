@@ -28,6 +28,7 @@ from literal import (
     Graph,
     batch_of,
     edge_arguments,
+    every_batch_of,
     graph,
     make_model,
     node_rows,
@@ -127,10 +128,11 @@ def test_blocks_of_alternating_training_share_nothing_and_leave_nothing_out(vari
     assert "head.0.weight" in memory
 
 
-def test_dropout_acts_in_training_only() -> None:
+@every_layout
+def test_dropout_acts_in_training_only(layout: str) -> None:
     torch.manual_seed(0)
     model = SARGNN(ModelConfig(dropout=0.5, hidden=16), INPUTS, CLASSES).double()
-    batch = batch_of(EXAMPLES, "packed")
+    batch = batch_of(EXAMPLES, layout)
     assert not torch.equal(model.encode(batch).nodes, model.encode(batch).nodes)
     dropped = (model.encode(batch).nodes == 0).double().mean()
     model.eval()
@@ -159,10 +161,16 @@ def test_saliency_is_a_distribution_over_each_graph(layout: str, backbone: str, 
 @pytest.mark.parametrize("variant", SAR)
 @any_graph
 @given(graphs=st.lists(wild_graphs(), min_size=1, max_size=4))
-def test_both_layouts_agree(variant: str, backbone: str, graphs: list[Graph]) -> None:
-    model = model_of(backbone, variant)
-    for one, other in zip(*(outputs(model, batch_of(graphs, layout)) for layout in LAYOUTS), strict=True):
-        close(one, other)
+def test_all_layouts_agree(variant: str, backbone: str, graphs: list[Graph]) -> None:
+    assert_layouts_agree(model_of(backbone, variant), graphs)
+
+
+def assert_layouts_agree(model: SARGNN, graphs: list[Graph], tolerance: float = 1e-11) -> None:
+    first, *others = (outputs(model, batch) for batch in every_batch_of(graphs))
+    assert all(values.isfinite().all() for values in first)
+    for other in others:
+        for got, expected in zip(other, first, strict=True):
+            close(got, expected, tolerance)
 
 
 def permuted(g: Graph, order: np.ndarray) -> Graph:
@@ -294,20 +302,15 @@ def test_thousands_of_nodes(backbone: str) -> None:
     assert_permutation_is_harmless(model, big, order, "packed", 1e-9)
 
 
-def test_both_layouts_agree_on_hundreds_of_nodes() -> None:
+def test_all_layouts_agree_on_hundreds_of_nodes() -> None:
     graphs = [random_graph(500, 2000), graph(2, []), random_graph(300, 300, seed=1)]
-    for one, other in zip(*(outputs(model_of("gat"), batch_of(graphs, layout)) for layout in LAYOUTS), strict=True):
-        close(one, other, 1e-9)
+    assert_layouts_agree(model_of("gat"), graphs, 1e-9)
 
 
 @pytest.mark.parametrize("saliency", ["learned", "uniform"])
-def test_a_graph_without_nodes_is_finite_in_both_layouts(saliency: str) -> None:
+def test_a_graph_without_nodes_is_finite_in_all_layouts(saliency: str) -> None:
     model = make_model(ModelConfig(saliency=saliency, **SIZES))
-    graphs = [EXAMPLES[1], Graph(0, (), np.empty((0, INPUTS))), EXAMPLES[3]]
-    packed, padded = (outputs(model, batch_of(graphs, layout)) for layout in LAYOUTS)
-    for one, other in zip(packed, padded, strict=True):
-        close(one, other)
-    assert packed[0].isfinite().all()
+    assert_layouts_agree(model, [EXAMPLES[1], Graph(0, (), np.empty((0, INPUTS))), EXAMPLES[3]])
 
 
 # ------------------------------------------------------------------------------------------------ PyTorch Geometric

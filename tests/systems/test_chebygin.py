@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.nn import ChebConv
 
 from expressive import gap, randomised
-from literal import EXAMPLES, LAYOUTS, batch_of, both_ways, edge_arguments, node_rows
+from literal import COMMON, EXAMPLES, batch_of, both_ways, edge_arguments, node_rows
 from sargnn.data.batch import PackedBatch
 from sargnn.data.synthetic import triangles
 from sargnn.errors import InputError
@@ -21,7 +21,7 @@ from sargnn.training.loop import saliency_divergence
 from sargnn.training.run import train
 from sargnn.training.settings import Settings
 
-every_layout = pytest.mark.parametrize("layout", LAYOUTS)
+every_layout = pytest.mark.parametrize("layout", COMMON)
 
 
 def path(x: list[float]) -> PackedBatch:
@@ -98,7 +98,7 @@ def test_both_layouts_agree(attention: Any, threshold: float) -> None:
         out = model.encode(batch)
         return [out.graph, node_rows(batch, out.nodes), *map(batch.per_node, out.saliency)]
 
-    for one, other in zip(*map(outputs, LAYOUTS), strict=True):
+    for one, other in zip(*map(outputs, COMMON), strict=True):
         torch.testing.assert_close(one, other)
 
 

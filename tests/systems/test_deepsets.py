@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from expressive import PAIRS, gap
-from literal import EXAMPLES, LAYOUTS, batch_of, graph
+from literal import COMMON, EXAMPLES, batch_of, graph
 from sargnn.systems.deepsets import DeepSets, DeepSetsConfig
 
 
@@ -25,7 +25,7 @@ def _batch(x: torch.Tensor):  # type: ignore[no-untyped-def]
     return PackedBatch.from_edges(x, torch.empty(2, 0, dtype=torch.long))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", COMMON)
 def test_edges_do_not_matter(layout: str) -> None:
     model = DeepSets(DeepSetsConfig(hidden=8, layers=2), 3, 2).double()
     bare = [graph(g.nodes, []) for g in EXAMPLES]

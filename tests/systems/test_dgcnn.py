@@ -11,13 +11,13 @@ import torch
 from torch_geometric.nn import SortAggregation
 
 from expressive import PAIRS, constant_batch, gap, randomised
-from literal import EXAMPLES, LAYOUTS, batch_of, graph
+from literal import COMMON, EXAMPLES, batch_of, graph
 from sargnn.data.sources import load
 from sargnn.errors import InputError
 from sargnn.systems import dgcnn
 from sargnn.systems.dgcnn import DGCNN, DGCNNConfig, sort_pool
 
-every_layout = pytest.mark.parametrize("layout", LAYOUTS)
+every_layout = pytest.mark.parametrize("layout", COMMON)
 
 
 @every_layout

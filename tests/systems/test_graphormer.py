@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from expressive import gap, randomised
-from literal import EXAMPLES, LAYOUTS, batch_of, both_ways, graph
+from literal import COMMON, EXAMPLES, batch_of, both_ways, graph
 from sargnn.errors import InputError
 from sargnn.systems.graphormer import Block, Graphormer, GraphormerConfig, path_means, shortest_paths
 
@@ -73,7 +73,7 @@ def test_a_large_graph_in_a_packed_batch_is_a_group_of_its_own_and_all_come_back
         torch.testing.assert_close(a, padded.per_node(b))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", COMMON)
 @pytest.mark.parametrize(("pair", "apart"), [("triangles", True), ("molecules", True), ("regular", False)])
 def test_distances_tell_pairs_apart_unless_they_are_the_same(pair: str, apart: bool, layout: str) -> None:
     difference = gap(Graphormer(CONFIG, 1, 2), pair, layout)
@@ -104,7 +104,7 @@ def test_the_bias_of_paths_is_the_mean_over_all_of_them() -> None:
     np.testing.assert_allclose(got[:, 0].numpy(), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", COMMON)
 def test_edge_inputs_alone_tell_graphs_apart(layout: str) -> None:
     """The same path; only the middle edge differs."""
     chain = graph(4, both_ways((0, 1), (1, 2), (2, 3)))

@@ -9,7 +9,7 @@ from torch import nn
 from torch_geometric.nn import GINConv
 
 from expressive import PAIRS, gap, randomised, undirected
-from literal import EXAMPLES, LAYOUTS, batch_of, edge_arguments
+from literal import COMMON, EXAMPLES, batch_of, edge_arguments
 from sargnn.data.encoder import Encoder
 from sargnn.data.encodings import DataConfig
 from sargnn.data.graphs import pack
@@ -48,7 +48,7 @@ def test_the_right_structures_tell_pairs_apart(pair: str, patterns: tuple[str, .
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", COMMON)
 def test_without_counts_it_is_gin_and_tells_none_apart(pair: str, layout: str) -> None:
     assert gap(GSN(GSNConfig(hidden=8), 1, 2), pair, layout) < 1e-6
 

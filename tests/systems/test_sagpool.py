@@ -7,13 +7,13 @@ import torch
 from torch_geometric.nn import GCNConv, SAGPooling
 
 from expressive import randomised
-from literal import EXAMPLES, LAYOUTS, batch_of, both_ways, edge_arguments, graph, node_rows
+from literal import COMMON, EXAMPLES, batch_of, both_ways, edge_arguments, graph, node_rows
 from sargnn.data.batch import PackedBatch
 from sargnn.errors import InputError
 from sargnn.systems.base import real_nodes
 from sargnn.systems.sagpool import SAGPool, SAGPoolConfig, best, convolve
 
-every_layout = pytest.mark.parametrize("layout", LAYOUTS)
+every_layout = pytest.mark.parametrize("layout", COMMON)
 UNDIRECTED = [EXAMPLES[i] for i in (0, 1, 2, 3, 5)]
 
 
@@ -70,7 +70,7 @@ def test_the_whole_net_is_the_one_built_of_its_parts(ratio: float) -> None:
 
 def test_scores_are_a_distribution_over_what_is_kept() -> None:
     model = randomised(SAGPool(SAGPoolConfig(hidden=8), 3, 2), 0)
-    for layout in LAYOUTS:
+    for layout in COMMON:
         batch = batch_of(EXAMPLES, layout)
         out = model.encode(batch)
         held = [(node_rows(batch, s.unsqueeze(-1)) > 0).sum().item() for s in out.saliency]

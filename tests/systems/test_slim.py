@@ -7,11 +7,11 @@ import torch
 from torch.nn import functional as F
 
 from expressive import PAIRS, constant_batch, gap, randomised
-from literal import EXAMPLES, LAYOUTS, batch_of
+from literal import COMMON, EXAMPLES, batch_of
 from sargnn.errors import InputError
 from sargnn.systems.slim import SLIM, SLIMConfig, assignment, clustering_loss, interactions
 
-every_layout = pytest.mark.parametrize("layout", LAYOUTS)
+every_layout = pytest.mark.parametrize("layout", COMMON)
 Q = assignment(torch.tensor([[0.0], [1.0], [3.0]]).double(), torch.tensor([[0.0], [3.0]]).double())
 SMALL = SLIMConfig(landmarks=4, hidden=6, classifier=8)
 

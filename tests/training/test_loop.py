@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from literal import kernels
 from sargnn.data.batch import Batch
 from sargnn.data.encoder import Encoder
 from sargnn.data.graphs import pack
@@ -37,9 +38,10 @@ from sargnn.training.loop import (
     saliency_divergence,
     snapshot,
 )
+from sargnn.training.run import train
 from sargnn.training.settings import Settings
 from sargnn.training.trained import TrainedModel
-from tiny import DEMANDING, FOLD, shapes, timeless, tiny
+from tiny import DEMANDING, FOLD, labelled, shapes, timeless, tiny
 
 LAYOUTS = ("packed", "padded")
 
@@ -539,6 +541,7 @@ def fitted(layout: str = "auto", **values: Any) -> list[dict[str, Any]]:
     return timeless(list(fit(state, data, FOLD, config)))
 
 
+@pytest.mark.usefixtures("no_kernels")
 def test_training_in_pairs_is_training_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
     paired = TensorSet._paired
@@ -550,6 +553,30 @@ def test_training_in_pairs_is_training_one_by_one(monkeypatch: pytest.MonkeyPatc
     assert not made
     for mine, theirs in zip(in_pairs, one_by_one, strict=True):
         assert mine == pytest.approx(theirs, rel=1e-9)
+
+
+@pytest.mark.parametrize("model", ["sar-gcn", "sar-gin", "sar-gat", "gcn"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_training_by_the_kernels_is_training_by_pytorch(model: str, layout: str) -> None:
+    kernels(torch.float64)
+    values = {"model": model, "model__norm": "batch"}
+    for mine, theirs in zip(fitted(**values), fitted(layout, **values), strict=True):
+        assert mine == pytest.approx(theirs, rel=1e-9)
+
+
+@pytest.mark.parametrize("model", ["sargnn-plus", "sar-gcn"])
+def test_kernels_predict_what_pytorch_predicts(model: str) -> None:
+    """After training, in the order that was asked for, several batches of it."""
+    kernels(torch.float32)
+    run = train(labelled(shapes()), tiny(model, training__epochs=5), fold=FOLD)
+    index = np.array([23, 4, 4, 11, 0, 17, 2])
+    logits, saliency = predict_logits(run.state.model, run.data, index, batch_size=3)
+    for layout in LAYOUTS:
+        run.data.layout = layout  # type: ignore[assignment]
+        theirs, their_saliency = predict_logits(run.state.model, run.data, index, batch_size=3)
+        torch.testing.assert_close(logits, theirs, rtol=1e-5, atol=1e-6)
+        for one, other in zip(saliency, their_saliency, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
 
 
 COMPILED = """

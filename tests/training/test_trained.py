@@ -109,7 +109,7 @@ def test_scores_by_hand() -> None:
     )
     probabilities = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.1, 0.9]])
     saliency = np.array([[0.8, 0.2, 1.0, 0.3, 0.7, 1.0]])
-    prediction = Prediction(("a", "b"), probabilities, saliency, graphs.node_graph)
+    prediction = Prediction(("a", "b"), probabilities, saliency, graphs.sizes)
     settings = tiny()
     trained = TrainedModel.untrained(settings, Encoder.fit(settings.data, graphs), ("a", "b"))
     scores = score(trained, graphs, prediction, np.arange(4))

@@ -235,15 +235,45 @@ def model_rows(cell: Cell, times: Times) -> Iterator[Row]:
 
 
 def fold_calls(cell: Cell, source: Source) -> dict[str, Call]:
-    """An epoch of each of ten folds of a set like MUTAG: this project's models all at once, others one by one."""
+    """An epoch of each of ten folds of a set like MUTAG: this project's models as ``cv`` trains them, on a GPU all at
+    once, on a CPU in as many processes as there are threads; others one by one."""
     graphs = random_graphs(188, nodes=18, edges=20)
     parts = np.array_split(np.random.default_rng(0).permutation(len(graphs)), 10)
     folds = [Fold(np.concatenate(parts[:k] + parts[k + 1 :]), parts[k], parts[k][:0]) for k in range(10)]
     calls: dict[str, Call] = {}
     for name in cell.contenders:
-        call = _one_by_one(name, graphs, folds, cell) if name in OTHERS else _all_at_once(name, graphs, folds, cell)
+        if name in OTHERS or (cell.device == "cpu" and cell.threads == 1):
+            call = _one_by_one(name, graphs, folds, cell)
+        else:
+            call = (_side_by_side if cell.device == "cpu" else _all_at_once)(name, graphs, folds, cell)
         calls[name] = _finished(call, torch.device(cell.device))
     return calls
+
+
+def _side_by_side(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell) -> Call:
+    """The folds shared out among processes of one thread each."""
+    alone = replace(cell, threads=1)
+    shares = [(name, graphs, folds[k :: cell.threads], alone) for k in range(cell.threads)]
+    workers = [
+        ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_take_share, initargs=share)
+        for share in shares
+    ]
+    return partial(_train_shares, workers)
+
+
+def _train_shares(workers: list[ProcessPoolExecutor]) -> None:
+    for epoch in [worker.submit(_train_share) for worker in workers]:
+        epoch.result()
+
+
+def _take_share(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell) -> None:
+    torch.set_num_threads(cell.threads)
+    keep_freed_memory()
+    _there["share"] = _one_by_one(name, graphs, folds, cell)
+
+
+def _train_share() -> None:
+    _there["share"]()
 
 
 def _all_at_once(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell) -> Call:

@@ -22,14 +22,19 @@ if TYPE_CHECKING:
 __all__ = ["bench", "cv", "explain_compare", "reproduce"]
 
 
-def cv(data: str, plan: CrossValidation, out: Path | None, device: str) -> Answer:
+def cv(data: str, plan: CrossValidation, out: Path | None, workers: int | None, device: str) -> Answer:
     """The protocol on a user's own data: one model, or two compared."""
     from sargnn.experiments.cross_validation import cross_validate
+    from sargnn.experiments.places import cores
 
-    os.environ["SARGNN_DEVICE"] = str(find_device(device))
+    if workers is not None and workers < 1:
+        raise InputError(f"--workers: got {workers}, expected at least 1")
+    where = find_device(device)
+    os.environ["SARGNN_DEVICE"] = str(where)
     graphs = load_noted(data)
     require_two_classes(graphs)
-    return cross_validate(graphs, data, plan, out)
+    # A GPU trains all folds at once in one process; the cores of a CPU take one fold each.
+    return cross_validate(graphs, data, plan, out, workers or (cores() if where.type == "cpu" else 1))
 
 
 def reproduce(

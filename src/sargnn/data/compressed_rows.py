@@ -31,7 +31,7 @@ class CompressedRows:
         within = np.arange(nodes) - np.repeat(data.node_ptr[:-1], data.sizes)
         target = np.concatenate([local_target + starts, np.arange(nodes)])
         order = np.argsort(target, kind="stable")
-        self._data = data
+        self._dtype = data.x.dtype
         self._order = torch.from_numpy(order)
         """Where each edge stands among the set's edges between two nodes, followed by its self-loops."""
         self._source = torch.from_numpy(np.concatenate([local_source, within])[order])  # by its place in the graph
@@ -45,16 +45,16 @@ class CompressedRows:
             loops = data.edge_x.new_zeros(len(data.edge_x), nodes)
             self.edge_x = torch.cat([data.edge_x, loops], dim=1).index_select(1, self._order)
 
-    def stored(self, name: str) -> Float[Tensor, " E"]:
-        """A structural value of every edge of the set."""
+    def stored(self, name: str, data: TensorSet) -> Float[Tensor, " E"]:
+        """A structural value of every edge of the set, which is passed and not kept: it keeps this."""
         if name not in self._stored:
-            between, loops = self._data.stored(name)
+            between, loops = data.stored(name)
             self._stored[name] = torch.cat([between, loops[:-1]]).index_select(0, self._order)
         return self._stored[name]
 
     def sums(self, index: Int[Tensor, " B"]) -> Sums:
         """The structure of the graphs at ``index``."""
-        kernels = library(self._data.x.dtype)
+        kernels = library(self._dtype)
         assert kernels is not None
         node_ptr = index.new_empty(len(index) + 1)
         edge_ptr = index.new_empty(_length(self._node_ptr, index) + 1)

@@ -221,7 +221,8 @@ class HeldRows:
 
     def laid_out(self, name: str) -> Float[Tensor, " E"]:
         """The structural value of that name as an edge tensor."""
-        return self.data.rows.edge_values(self.data.rows.stored(name), self.index)
+        rows = self.data.rows
+        return rows.edge_values(rows.stored(name, self.data), self.index)
 
 
 class StreamedSet(TensorSet):

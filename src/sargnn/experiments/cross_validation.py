@@ -62,12 +62,15 @@ class CrossValidation:
             raise InputError(f"--repeats: got {self.repeats}, expected at least 1")
 
 
-def cross_validate(graphs: GraphSet, data: str, plan: CrossValidation, out: Path | None = None) -> dict[str, Any]:
+def cross_validate(
+    graphs: GraphSet, data: str, plan: CrossValidation, out: Path | None = None, workers: int = 1
+) -> dict[str, Any]:
     """Nested cross-validation of one model, or of two on the same folds.
 
     Args:
         data: where ``graphs`` came from; workers load them from there.
         out: the folder of the store and the report; the same call again continues there.
+        workers: processes that train side by side; 1: this one.
 
     Returns:
         ``mean``, ``std``, ``folds`` (one test accuracy each, or one per repeat of a single division), ``interval``,
@@ -87,7 +90,8 @@ def cross_validate(graphs: GraphSet, data: str, plan: CrossValidation, out: Path
             for model, grid in settings.items()
         }
         with Store(folder / "rows.sqlite") as store:
-            results = list(run_study(Study("cross-validation", cells, {}), store, show_study()).values())
+            engine = {"engine": "local"} if workers == 1 else {"engine": "processes", "workers": workers}
+            results = list(run_study(Study("cross-validation", cells, {}), store, show_study(), **engine).values())
     summaries = [summary(result, division) for result in results]
     answer = {**summaries[0], "graphs": len(graphs)}
     if len(results) == 2:

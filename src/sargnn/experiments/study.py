@@ -111,7 +111,7 @@ def only(study: Study, data: str | None) -> Study:
 
 
 def _run(jobs: list[dict[str, Any]], what: str, store: Store, progress: StudyProgress, engine: dict[str, Any]) -> None:
-    at_once = 8 if os.environ.get("SARGNN_DEVICE", "cpu").startswith("cuda") else 1
+    at_once = 8 if os.environ.get("SARGNN_DEVICE", "cpu").startswith("cuda") else None
     run_bundles(bundles(jobs, at_once), WORK, store, on_progress=lambda *state: progress(what, *state), **engine)
 
 

@@ -7,9 +7,10 @@ import hashlib
 import logging
 import os
 import platform
-import shutil
+import shlex
 import subprocess
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -35,28 +36,26 @@ def library(dtype: torch.dtype) -> ctypes.CDLL | None:
     if dtype not in TYPES or os.environ.get("SARGNN_KERNELS") == "0":
         return None
     try:
-        return ctypes.CDLL(str(_compiled(TYPES[dtype])))
-    except (OSError, subprocess.SubprocessError) as error:
+        return _loaded([*shlex.split(os.environ.get("CC", "cc")), *FLAGS, f"-DREAL={TYPES[dtype]}"])
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
         _log.info("no C kernels, PyTorch's operations are used: %s", error)
         return None
 
 
-def _compiled(number: str) -> Path:
-    """The library for one type of number, whose name says all that it was made of."""
-    compiler = shutil.which(os.environ.get("CC", "cc"))
-    if compiler is None:
-        raise OSError("no C compiler")
-    made_of = (SOURCE.read_bytes(), compiler.encode(), *map(str.encode, FLAGS), number.encode(), _processor())
-    name = hashlib.sha256(b"\0".join(made_of)).hexdigest()[:16]
-    path = data_folder() / "kernels" / f"{name}.so"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            made = Path(folder) / path.name
-            command = [compiler, *FLAGS, f"-DREAL={number}", str(SOURCE), "-o", str(made), "-lm"]
-            subprocess.run(command, check=True, capture_output=True, timeout=300)
-            made.replace(path)  # two processes that compile at the same time make the same file
-    return path
+def _loaded(command: list[str]) -> ctypes.CDLL:
+    """The library that this command makes, from the cache if it is there and whole."""
+    made_of = (SOURCE.read_bytes(), *map(str.encode, command), _processor())
+    path = data_folder() / "kernels" / f"{hashlib.sha256(b'|'.join(made_of)).hexdigest()[:16]}.so"
+    if path.exists():
+        with suppress(OSError):
+            return ctypes.CDLL(str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        made = Path(folder) / path.name
+        arguments = [*command, str(SOURCE), "-o", str(made), "-lm"]
+        subprocess.run(arguments, check=True, capture_output=True, timeout=300)
+        made.replace(path)  # two processes that compile at the same time make the same file
+    return ctypes.CDLL(str(path))
 
 
 def _processor() -> bytes:

@@ -138,11 +138,11 @@ def collect(cell: Cell, selected: Sequence[Settings], rows: Sequence[Row]) -> Ce
     return CellResult(cell, np.array(scores, dtype=float).ravel(), tuple(selected), tuple(rows))
 
 
-def bundles(jobs: Iterable[Job], at_once: int = 1) -> list[tuple[Job, ...]]:
-    """Jobs grouped into what is computed by one call: ``at_once`` systems or variants on one data set.
-
-    Rows are stored when a bundle is done, so small bundles lose less when a run is killed; on a GPU large ones fill it.
-    """
+def bundles(jobs: Iterable[Job], at_once: int | None = None) -> list[tuple[Job, ...]]:
+    """Jobs grouped into what is computed by one call: each by itself, or, to fill a GPU, those of ``at_once`` systems
+    or variants on one data set."""
+    if at_once is None:
+        return [(job,) for job in jobs]
     groups: dict[tuple[Any, ...], dict[str, list[Job]]] = defaultdict(lambda: defaultdict(list))
     for job in jobs:
         model = job["settings"].get("model", {})
@@ -197,7 +197,7 @@ def _ensembles(
         inputs = json.dumps(job["settings"].get("data"))
         key = (job["stage"], job["fold"], inputs)
         if key not in widths:
-            widths[key] = Encoder.fit(settings.data, graphs.subset(fold.train)).width
+            widths[key] = Encoder.fit(settings.data, graphs, fold.train).width
         if not _vectorises(settings, graphs, device):
             alone.append(job)
             continue
