@@ -170,6 +170,14 @@ def test_rows_have_the_promised_fields() -> None:
         assert row["spread"] >= 0
 
 
+@pytest.mark.usefixtures("small")
+def test_folds_are_shared_out_among_processes() -> None:
+    cell = replace(CELL, kind="folds", contenders=("sar-gcn", "pyg-sar-gcn"), threads=2)
+    [row] = measure.measure([cell])
+    assert (row["kind"], row["contender"], row["reference"], row["threads"]) == ("folds", "sar-gcn", "pyg-sar-gcn", 2)
+    assert row["ratio"] > 0
+
+
 def test_the_time_of_children_that_still_run_is_their_parents() -> None:
     with ProcessPoolExecutor(1) as process:
         before = timing._own_seconds()

@@ -72,7 +72,7 @@ def test_the_commands(molecules: Path, tmp_path: Path) -> None:
     answer_of("train", molecules, "--out", tmp_path / "run", *small)
     record = json.loads((tmp_path / "run" / "training.json").read_text())
     assert record["split"]["test"] == scaffold_split(load(molecules)).test.tolist()
-    answer = answer_of("cv", molecules, *small, "--set", "training.learning_rate=0.01", "--repeats", 2)
+    answer = answer_of("cv", molecules, *small, "--set", "training.learning_rate=0.01", "--repeats", 2, "--workers", 1)
     assert len(answer["folds"]) == 2  # one division, so each repeat has a score
     shapes().save(tmp_path / "shapes")
     assert "not named by SMILES" in error_of("cv", tmp_path / "shapes", *small)

@@ -30,7 +30,7 @@ def data(tmp_path: Path) -> str:
 
 
 def cv(data: str, *more: object) -> dict[str, Any]:
-    return answer_of("cv", data, "--folds", 3, "--repeats", 2, *SET, *more)
+    return answer_of("cv", data, "--folds", 3, "--repeats", 2, "--workers", 1, *SET, *more)
 
 
 # The command
@@ -51,6 +51,12 @@ def test_the_answer_says_all_of_one_model(data: str) -> None:
     for settings in answer["selected"]:
         assert settings["training"].get("learning_rate", 0.001) in (0.001, 0.005)
     assert not {"comparison", "other", "report"} & answer.keys()
+
+
+def test_processes_side_by_side_give_the_same_answer(data: str) -> None:
+    alone = cv(data, "--model", "gin")
+    assert answer_of("cv", data, "--folds", 3, "--repeats", 2, "--workers", 2, *SET, "--model", "gin") == alone
+    assert "--workers: got 0, expected at least 1" in error_of("cv", data, "--workers", 0)
 
 
 def test_two_models_are_compared_and_reported(data: str, tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def model_rows(cell: Cell, times: Times) -> Iterator[Row]:
 def fold_calls(cell: Cell, source: Source) -> dict[str, Call]:
     """An epoch of each of ten folds of a set like MUTAG: this project's models as ``cv`` trains them, on a GPU all at
     once, on a CPU in as many processes as there are threads; others one by one."""
-    graphs = random_graphs(188, nodes=18, edges=20)
+    graphs = random_graphs(min(188, 6 * cell.batch), nodes=18, edges=20)  # 188 at batch 32
     parts = np.array_split(np.random.default_rng(0).permutation(len(graphs)), 10)
     folds = [Fold(np.concatenate(parts[:k] + parts[k + 1 :]), parts[k], parts[k][:0]) for k in range(10)]
     calls: dict[str, Call] = {}

@@ -37,8 +37,7 @@ class GraphModel(nn.Module):
     dense = False
     """Whether K models at once need padded batches."""
     takes_any_layout = False
-    """Whether the model knows a batch by its primitives alone, so that :class:`~sargnn.data.batch.PairedBatch` is one
-    more layout."""
+    """Whether the model knows a batch by its primitives alone, so that any layout will do."""
     head: Callable[[Tensor], Tensor]
 
     def encode(self, batch: Batch) -> Encoding:

@@ -72,7 +72,7 @@ class TrainingConfig:
     saliency_layers: tuple[int, ...] = ()
     """Layers whose saliency is supervised, counted from 0; empty: all."""
     layout: Literal["auto", "packed", "padded"] = "auto"
-    """How batches are laid out; auto: by the sizes of the graphs."""
+    """How batches are laid out; auto: for the C kernels where there are some, else by the sizes of the graphs."""
     compile: bool = False
     """Compile the training step with `torch.compile`: pays where an epoch has many steps."""
     seed: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import sqrt
 
 import numpy as np
@@ -76,9 +77,9 @@ def node_auc(saliency: np.ndarray, truth: np.ndarray, node_graph: np.ndarray) ->
     >>> node_auc(np.array([0.7, 0.2, 0.1]), np.array([3.0, 0.0, 0.0]), np.array([0, 0, 0]))
     1.0
     """
-    starts = np.flatnonzero(np.diff(node_graph, prepend=-1))
-    graphs = zip(np.split(saliency, starts[1:]), np.split(truth, starts[1:]), strict=True)
-    known = [area for s, t in graphs if (area := _rank_auc(t > 0, s)) is not None]
+    bounds = [0, *(np.flatnonzero(node_graph[1:] != node_graph[:-1]) + 1).tolist(), len(node_graph)]
+    areas = (_rank_auc(truth[start:end] > 0, saliency[start:end]) for start, end in pairwise(bounds))
+    known = [area for area in areas if area is not None]
     return float(np.mean(known)) if known else None
 
 

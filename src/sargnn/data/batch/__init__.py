@@ -2,12 +2,14 @@
 
 *Packed* concatenates the nodes of all graphs and lists the edges: right for any sizes. *Padded* gives every graph
 ``n`` rows and an ``n x n`` adjacency: faster for small graphs, and of fixed shape; *paired* puts two graphs into each
-matrix, so that little of it is padding. A model written against :class:`Batch` runs on all.
+matrix, so that little of it is padding. *Compressed* is packed with the edges in the order of their targets, summed by
+the C kernels of :mod:`sargnn.kernels`: the fastest on a CPU that has a C compiler. A model written against
+:class:`Batch` runs on all.
 
 Three kinds of tensors appear, all of which may have further leading dimensions (attention heads):
 
 ============  ==================  ===================
-kind          packed              padded
+kind          packed, compressed  padded
 ============  ==================  ===================
 graph         ``[B, d]``          ``[B, d]``
 node          ``[N, d]``, ``[N]`` ``[B, n, d]``, ``[B, n]``
