@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from literal import Graph, wild_graphs
+from sargnn.data import graphs as packed
 from sargnn.data.graphs import NAMES, PARTS, GraphSet, pack, ranges
 from sargnn.errors import InputError
 
@@ -214,6 +216,23 @@ CHANGES: dict[str, Callable[[GraphSet], GraphSet]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_fingerprint_changes_with_content(change: str) -> None:
     assert CHANGES[change](full_set()).fingerprint != full_set().fingerprint
+
+
+@pytest.mark.parametrize("cells", [1, 3, 2**21])
+def test_fingerprint_is_that_of_the_rows_whatever_their_order_in_memory(
+    cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed, "CELLS", cells)
+    graphs = pack([(2, [(0, 1)]), (1, [])], node_attributes=[[1, 2], [3, 4], [5, 6]])
+    content = (
+        (b"node_ptr", np.array([0, 2, 3])), (b"edge_ptr", np.array([0, 1, 1])), (b"edges", np.array([[0], [1]], "i4")),
+        (b"classes", b"[]"), (b"node_label_names", b"[]"), (b"node_attributes", np.arange(1, 7, dtype="f4")),
+        (b"edge_label_names", b"[]"),
+    )  # fmt: skip
+    expected = hashlib.sha256(b"".join(name + b"\0" + bytes(value) for name, value in content)).hexdigest()[:16]
+    for order in ("C", "F"):
+        fields = {name: np.array(getattr(graphs, name), order=order) for name in ("edges", "node_attributes")}
+        assert replace(graphs, **fields).fingerprint == expected
 
 
 def test_every_field_but_words_is_in_the_fingerprint() -> None:

@@ -14,12 +14,12 @@ from sargnn.data.encodings import (
     Attributes,
     DataConfig,
     Degree,
-    Element,
     Encoding,
     check_name,
     own_inputs,
 )  # fmt: skip
 from sargnn.data.graphs import GraphSet
+from sargnn.data.pieces import Element, Pieces
 from sargnn.errors import InputError
 
 __all__ = ["Encoder"]
@@ -48,20 +48,23 @@ class Encoder:
     """The blocks of the inputs of whole graphs."""
 
     @classmethod
-    def fit(cls, config: DataConfig, graphs: GraphSet) -> Encoder:
-        """Fit on the training graphs: label names, means and deviations, the largest degree."""
-        if graphs.num_nodes == 0:
+    def fit(cls, config: DataConfig, graphs: GraphSet, index: np.ndarray | None = None) -> Encoder:
+        """Fit on the training graphs, those at ``index`` (default: all): label names, means and deviations, the largest
+        degree. The set is gone through in pieces, so it may be larger than memory."""
+        training = Pieces(graphs, index)
+        nodes, edges = next(training.rows("node")), next(training.rows("edge"))
+        if not len(nodes):
             raise InputError(f"got no nodes, expected training graphs, in {graphs.name}")
-        found = own_inputs(graphs, "node") or ("degree",)
+        found = own_inputs(graphs, "node", nodes) or ("degree",)
         names = _chosen(config.encodings, found)
-        encodings = tuple(ENCODINGS[name].fit(config, graphs) for name in names)
+        encodings = tuple(ENCODINGS[name].fit(config, training) for name in names)
         notes: tuple[str, ...] = ()
         if "auto" in config.encodings and found == ("degree",):
-            last = Degree.fit(config, graphs).max_degree
+            [last] = [encoding.max_degree for encoding in encodings if isinstance(encoding, Degree)]
             notes = (f"{graphs.name} has no node inputs: using one-hot degree, 0..{last}",)
-        edge_names = _chosen(config.edge_encodings, own_inputs(graphs, "edge"))
-        of_edges = tuple(OWN[name].fit(config, graphs, "edge") for name in edge_names)
-        of_graphs = (Attributes.fit(config, graphs, "graph"),) if config.graph_inputs else ()
+        edge_names = _chosen(config.edge_encodings, own_inputs(graphs, "edge", edges))
+        of_edges = tuple(OWN[name].fit(config, training, "edge") for name in edge_names)
+        of_graphs = (Attributes.fit(config, training, "graph"),) if config.graph_inputs else ()
         return cls(encodings, notes, of_edges, of_graphs)
 
     @cached_property

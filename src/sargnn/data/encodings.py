@@ -22,13 +22,16 @@ their attributes. The true saliency of a synthetic set is never an input.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import reduce
 from typing import Literal
 
 import numpy as np
 
 from sargnn.data.graphs import GraphSet
+from sargnn.data.pieces import Element, Pieces
 from sargnn.data.structure import (
     DENSE_NODES,
     connected_parts,
@@ -43,9 +46,6 @@ from sargnn.data.topology import COLUMNS
 from sargnn.errors import InputError
 
 __all__ = ["ENCODINGS", "DataConfig", "Encoding"]
-
-Element = Literal["node", "edge", "graph"]
-"""What labels and attributes belong to; also how the arrays of a :class:`GraphSet` that hold them begin."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Encoding(ABC):
 
     @classmethod
     @abstractmethod
-    def fit(cls, config: DataConfig, graphs: GraphSet) -> Encoding:
+    def fit(cls, config: DataConfig, training: Pieces) -> Encoding:
         """Learn from the training graphs what :meth:`encode` needs."""
 
     @property
@@ -118,9 +118,9 @@ class Labels(Encoding):
             raise InputError(f"names: got {list(self.names)}, expected one or more, each once")
 
     @classmethod
-    def fit(cls, config: DataConfig, graphs: GraphSet, of: Literal["node", "edge"] = "node") -> Labels:
+    def fit(cls, config: DataConfig, training: Pieces, of: Literal["node", "edge"] = "node") -> Labels:
         # All names of the set, seen in training or not: a rare label must not make a test graph unreadable.
-        return cls(_label_codes(graphs, of)[1], of)
+        return cls(max((_label_codes(training.graphs, of, rows)[1] for rows in training.rows(of)), key=len), of)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -152,8 +152,8 @@ class Attributes(Encoding):
             raise InputError(f"std: got {min(self.std)}, expected positive numbers")
 
     @classmethod
-    def fit(cls, config: DataConfig, graphs: GraphSet, of: Element = "node") -> Attributes:
-        return cls(*_moments(_attributes(graphs, of)), of)
+    def fit(cls, config: DataConfig, training: Pieces, of: Element = "node") -> Attributes:
+        return cls(*_moments(_attributes(training.graphs, of, rows) for rows in training.rows(of)), of)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -177,8 +177,8 @@ class Degree(Encoding):
             raise InputError(f"max_degree: got {self.max_degree}, expected 0 or more")
 
     @classmethod
-    def fit(cls, config: DataConfig, graphs: GraphSet) -> Degree:
-        return cls(config.max_degree or int(graphs.degrees.max()))
+    def fit(cls, config: DataConfig, training: Pieces) -> Degree:
+        return cls(config.max_degree or max(int(graphs.degrees.max(initial=0)) for graphs in training))
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -200,8 +200,8 @@ class DegreeScalar(Encoding):
             raise InputError(f"std: got {self.std}, expected a positive number")
 
     @classmethod
-    def fit(cls, config: DataConfig, graphs: GraphSet) -> DegreeScalar:
-        (mean,), (std,) = _moments(graphs.degrees[:, None].astype(np.float64))
+    def fit(cls, config: DataConfig, training: Pieces) -> DegreeScalar:
+        (mean,), (std,) = _moments(graphs.degrees[:, None].astype(np.float64) for graphs in training)
         return cls(mean, std)
 
     @property
@@ -217,7 +217,7 @@ class Constant(Encoding):
     """One for every node: the structure of the graph alone speaks."""
 
     @classmethod
-    def fit(cls, config: DataConfig, graphs: GraphSet) -> Constant:
+    def fit(cls, config: DataConfig, training: Pieces) -> Constant:
         return cls()
 
     @property
@@ -243,7 +243,7 @@ class RandomWalk(Encoding):
             raise InputError(f"steps: got {self.steps}, expected 1 or more")
 
     @classmethod
-    def fit(cls, config: DataConfig, graphs: GraphSet) -> RandomWalk:
+    def fit(cls, config: DataConfig, training: Pieces) -> RandomWalk:
         return cls(config.walk_steps)
 
     @property
@@ -276,7 +276,7 @@ class Laplacian(Encoding):
             raise InputError(f"vectors: got {self.vectors}, expected 1..{DENSE_NODES - 1}")
 
     @classmethod
-    def fit(cls, config: DataConfig, graphs: GraphSet) -> Laplacian:
+    def fit(cls, config: DataConfig, training: Pieces) -> Laplacian:
         return cls(config.laplacian_vectors)
 
     @property
@@ -322,8 +322,9 @@ class Substructures(Encoding):
             raise InputError(f"std: got {min(self.std)}, expected positive numbers")
 
     @classmethod
-    def fit(cls, config: DataConfig, graphs: GraphSet) -> Substructures:
-        return cls(config.substructures, _moments(substructure_counts(graphs, config.substructures))[1])
+    def fit(cls, config: DataConfig, training: Pieces) -> Substructures:
+        counts = (substructure_counts(graphs, config.substructures) for graphs in training)
+        return cls(config.substructures, _moments(counts)[1])
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -348,8 +349,8 @@ class Topology(Encoding):
             raise InputError(f"std: got {min(self.std)}, expected positive numbers")
 
     @classmethod
-    def fit(cls, config: DataConfig, graphs: GraphSet) -> Topology:
-        return cls(*_moments(node_profiles(graphs)))
+    def fit(cls, config: DataConfig, training: Pieces) -> Topology:
+        return cls(*_moments(map(node_profiles, training)))
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -389,28 +390,30 @@ def check_name(name: str, known: tuple[str, ...], where: str) -> None:
         raise InputError(f"{where}: got {name!r}, expected one of {', '.join(known)}{hint}")
 
 
-def _own(graphs: GraphSet, what: str) -> np.ndarray | None:
-    """An array that the graphs bring, if there is anything in it."""
+def _own(graphs: GraphSet, what: str, rows: np.ndarray | None = None) -> np.ndarray | None:
+    """Some rows, by default all, of an array that the graphs bring, if there is anything in them."""
     values = getattr(graphs, what)
+    if values is not None and rows is not None:
+        values = values[rows]
     return None if values is None or values.size == 0 else values
 
 
-def own_inputs(graphs: GraphSet, of: Element) -> tuple[str, ...]:
-    """The encodings of what the graphs bring themselves."""
-    return tuple(name for name in OWN if _own(graphs, f"{of}_{name}") is not None)
+def own_inputs(graphs: GraphSet, of: Element, rows: np.ndarray) -> tuple[str, ...]:
+    """The encodings of what the graphs bring themselves in those rows."""
+    return tuple(name for name in OWN if _own(graphs, f"{of}_{name}", rows) is not None)
 
 
-def _label_codes(graphs: GraphSet, of: Element) -> tuple[np.ndarray, tuple[str, ...]]:
+def _label_codes(graphs: GraphSet, of: Element, rows: np.ndarray | None = None) -> tuple[np.ndarray, tuple[str, ...]]:
     """int64 [N] and what each code means; without names the codes name themselves."""
-    codes = _own(graphs, f"{of}_labels")
+    codes = _own(graphs, f"{of}_labels", rows)
     if codes is None:
         raise InputError(f"got no {of} labels, expected a label for every {of}, in {graphs.name}")
     return codes, getattr(graphs, f"{of}_label_names") or tuple(map(str, range(int(codes.max()) + 1)))
 
 
-def _attributes(graphs: GraphSet, of: Element) -> np.ndarray:
+def _attributes(graphs: GraphSet, of: Element, rows: np.ndarray | None = None) -> np.ndarray:
     """float64 [N, A], all finite."""
-    own = _own(graphs, f"{of}_attributes")
+    own = _own(graphs, f"{of}_attributes", rows)
     if own is None:
         raise InputError(f"got no {of} attributes, expected numbers for every {of}, in {graphs.name}")
     values = np.asarray(own, np.float64)
@@ -418,7 +421,8 @@ def _attributes(graphs: GraphSet, of: Element) -> np.ndarray:
     if len(bad):
         row, column = map(int, bad[0])
         got = f"got {values[row, column]} as attribute {column}"
-        raise InputError(f"{got} in {_place(graphs, row, of)}, expected a finite number")
+        place = _place(graphs, row if rows is None else int(rows[row]), of)
+        raise InputError(f"{got} in {place}, expected a finite number")
     return values
 
 
@@ -426,18 +430,48 @@ def _place(graphs: GraphSet, row: int, of: Element) -> str:
     """Where a row of the node, edge or graph arrays is, in words."""
     if of == "graph":
         return f"graph {row} of {graphs.name}"
+    pointers = graphs.edge_ptr if of == "edge" else graphs.node_ptr
+    graph = int(np.searchsorted(pointers, row, side="right")) - 1
     if of == "edge":
-        graph, (source, target) = int(graphs.edge_graph[row]), graphs.edges[:, row]
+        source, target = graphs.edges[:, row]
         return f"graph {graph} (edge {source} -> {target}) of {graphs.name}"
-    graph = int(graphs.node_graph[row])
     return f"graph {graph} (node {row - graphs.node_ptr[graph]}) of {graphs.name}"
 
 
-def _moments(values: np.ndarray) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and deviation of each column; the deviation of a constant column is 1, so that it becomes 0."""
+def _moments(blocks: Iterable[np.ndarray]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and deviation of each column over the rows of all blocks; the deviation of a constant column is 1, so that
+    it becomes 0."""
+    found = reduce(_Moments.joined, map(_Moments.of, blocks))
     # Rounding can give a constant column a deviation of 1e-17, so the values themselves are asked.
-    deviation = np.where(np.ptp(values, axis=0) > 0, values.std(axis=0), 1.0)
-    return tuple(values.mean(axis=0).tolist()), tuple(deviation.tolist())
+    deviation = np.where(found.high > found.low, np.sqrt(found.variance), 1.0)
+    return tuple(found.mean.tolist()), tuple(deviation.tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class _Moments:
+    """What is known of each column of some rows."""
+
+    rows: int
+    mean: np.ndarray
+    variance: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> _Moments:
+        return cls(len(values), values.mean(axis=0), values.var(axis=0), values.min(axis=0), values.max(axis=0))
+
+    def joined(self, other: _Moments) -> _Moments:
+        """Those of both together (Chan et al., 1979), without the cancellation of a difference of sums of squares."""
+        rows = self.rows + other.rows
+        share, apart = other.rows / rows, other.mean - self.mean
+        return _Moments(
+            rows,
+            self.mean + share * apart,
+            (1 - share) * self.variance + share * other.variance + share * (1 - share) * apart**2,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+        )
 
 
 def _one_hot(codes: np.ndarray, width: int) -> np.ndarray:

@@ -143,8 +143,8 @@ class GraphSet:
             if field.name in NAMES or value is None:
                 continue
             digest.update(field.name.encode() + b"\0")
-            content = np.ascontiguousarray(value).data if isinstance(value, np.ndarray) else json.dumps(value).encode()
-            digest.update(content)
+            for some in _row_by_row(value) if isinstance(value, np.ndarray) else [json.dumps(value).encode()]:
+                digest.update(some)
         return digest.hexdigest()[:16]
 
     def nodes_of(self, graph: int) -> slice:
@@ -169,8 +169,8 @@ class GraphSet:
                 picked[name] = None if value is None else value[rows]
         return replace(
             self,
-            node_ptr=_pointers(np.diff(self.node_ptr)[index]),
-            edge_ptr=_pointers(np.diff(self.edge_ptr)[index]),
+            node_ptr=_pointers(self.node_ptr[index + 1] - self.node_ptr[index]),
+            edge_ptr=_pointers(self.edge_ptr[index + 1] - self.edge_ptr[index]),
             edges=self.edges[:, edges],
             graph_names=self.graph_names and tuple(self.graph_names[g] for g in index.tolist()),
             **picked,
@@ -269,6 +269,14 @@ def _mapped(path: Path) -> np.ndarray:
         return np.load(path, mmap_mode="r")
     except (EOFError, ValueError) as error:
         raise InputError(f"{path}: not a readable array ({' '.join(str(error).split())})") from error
+
+
+def _row_by_row(values: np.ndarray) -> Iterator[memoryview]:
+    """The numbers of each row after those of the row before, some at a time: what is stored in another order is not
+    copied as a whole."""
+    flags: dict[str, Any] = {"flags": ["buffered", "external_loop", "zerosize_ok"], "op_flags": ["readonly", "contig"]}
+    blocks: Any = np.nditer(values, **flags, order="C", buffersize=CELLS)
+    return (block.data for block in blocks)
 
 
 def ranges(pointers: np.ndarray, index: np.ndarray) -> np.ndarray:

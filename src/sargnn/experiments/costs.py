@@ -51,7 +51,7 @@ def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
     for job in jobs:
         graphs, fold = load_planned(job)
         settings = Settings.from_json(job["settings"])
-        encoder = Encoder.fit(settings.data, graphs.subset(fold.train))
+        encoder = Encoder.fit(settings.data, graphs, fold.train)
         trained = TrainedModel.untrained(settings, encoder, graphs.classes)
         trained.model.to(device)
         tested = graphs.subset(fold.test)

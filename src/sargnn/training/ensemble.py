@@ -424,7 +424,7 @@ def _untrained(graphs: GraphSet, settings: Settings, members: Sequence[Member]) 
     for member in members:
         key = member.fold.train.tobytes()
         if key not in encoders:
-            encoders[key] = Encoder.fit(settings.data, graphs.subset(member.fold.train))
+            encoders[key] = Encoder.fit(settings.data, graphs, member.fold.train)
         own = replace(settings, training=member.training)
         models.append(TrainedModel.untrained(own, encoders[key], graphs.classes))
     if len({m.encoder.width for m in models}) > 1:

@@ -94,7 +94,7 @@ class TrainingRun:
             assert folder is not None
             trained = _same_run(folder, graphs, settings, fold)
         else:
-            encoder = Encoder.fit(settings.data, graphs.subset(fold.train))
+            encoder = Encoder.fit(settings.data, graphs, fold.train)
             trained = TrainedModel.untrained(settings, encoder, graphs.classes)
         data = trained.tensors(graphs, device)
         trained.model.to(device)
@@ -206,7 +206,9 @@ def score(trained: TrainedModel, graphs: GraphSet, prediction: Prediction, index
         "auroc": metrics.auroc(true, prediction.probabilities[index]),
     }  # fmt: skip
     if graphs.true_saliency is not None and prediction.mean_saliency is not None:
-        nodes = np.isin(prediction.node_graph, index)
+        chosen = np.zeros(len(graphs), bool)
+        chosen[index] = True
+        nodes = np.repeat(chosen, graphs.sizes)
         scores["saliency_auc"] = metrics.node_auc(
             prediction.mean_saliency[nodes], graphs.true_saliency[nodes], prediction.node_graph[nodes]
         )

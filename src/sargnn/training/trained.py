@@ -25,7 +25,7 @@ __all__ = ["Prediction", "TrainedModel"]
 class Prediction:
     """What a model says of every graph of a set.
 
-    >>> said = Prediction(("a", "b"), np.array([[0.9, 0.1]]), np.array([[0.25, 0.75]]), np.array([0, 0]))
+    >>> said = Prediction(("a", "b"), np.array([[0.9, 0.1]]), np.array([[0.25, 0.75]]), np.array([2]))
     >>> said.predicted.tolist(), said.mean_saliency.tolist()
     ([0], [0.25, 0.75])
     """
@@ -35,8 +35,13 @@ class Prediction:
     """float64 [G, C]."""
     saliency: np.ndarray
     """float64 [L, N]: how salient each node is in each layer; no rows if the model has no saliency."""
-    node_graph: np.ndarray
-    """int64 [N]: the graph of each node."""
+    sizes: np.ndarray
+    """int64 [G]: nodes of each graph."""
+
+    @cached_property
+    def node_graph(self) -> np.ndarray:
+        """int64 [N]: the graph of each node."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     @cached_property
     def predicted(self) -> np.ndarray:
@@ -82,9 +87,10 @@ class TrainedModel:
         """Class probabilities and node saliency of every graph, on the model's own device."""
         device = next(self.model.parameters()).device
         logits, saliency = predict_logits(self.model, self.tensors(graphs, device), np.arange(len(graphs)))
-        layers = [s.double().cpu().numpy() for s in saliency]
-        stacked = np.stack(layers) if layers else np.empty((0, graphs.num_nodes))
-        return Prediction(self.classes, logits.double().softmax(1).cpu().numpy(), stacked, graphs.node_graph)
+        layers = np.empty((len(saliency), graphs.num_nodes))
+        for layer, values in zip(layers, saliency, strict=True):
+            layer[:] = values.cpu().numpy()
+        return Prediction(self.classes, logits.double().softmax(1).cpu().numpy(), layers, graphs.sizes)
 
     def saliency(self, graphs: GraphSet, rule: str = "mean") -> np.ndarray:
         """float64 [N]: how salient every node of every graph is, all layers in one map by the ``rule`` (see

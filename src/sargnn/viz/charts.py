@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from sargnn.data.graphs import GraphSet
+from sargnn.data.pieces import Pieces
 from sargnn.errors import InputError
 from sargnn.viz.style import (
     ACCENT,
@@ -118,13 +119,18 @@ def size_histogram(graphs: GraphSet) -> Figure:
     labelled = graphs.y is not None and len(graphs.classes) > 0
     figure = Figure(figsize=(9, 2.3), layout="constrained")
     axes = figure.subplots(1, 2 + labelled)
-    low, high = np.sort(graphs.edges.astype(np.int64), axis=0)
-    _, first = np.unique((graphs.node_ptr[graphs.edge_graph] + low) * graphs.sizes.max() + high, return_index=True)
     _histogram(axes[0], graphs.sizes, "Nodes per graph")
-    _histogram(axes[1], np.bincount(graphs.edge_graph[first], minlength=len(graphs)), "Edges per graph")
+    _histogram(axes[1], np.concatenate(list(map(_undirected_edges, Pieces(graphs)))), "Edges per graph")
     if labelled:
         _class_bars(axes[2], np.bincount(graphs.y, minlength=len(graphs.classes)), graphs.classes)  # type: ignore[arg-type]
     return figure
+
+
+def _undirected_edges(graphs: GraphSet) -> np.ndarray:
+    """int64 [G]: edges of each graph, those that go both ways counted once."""
+    low, high = np.sort(graphs.edges.astype(np.int64), axis=0)
+    _, first = np.unique((graphs.node_ptr[graphs.edge_graph] + low) * graphs.sizes.max() + high, return_index=True)
+    return np.bincount(graphs.edge_graph[first], minlength=len(graphs))
 
 
 def _mark_best(axes: Axes, best_epoch: int, epochs: np.ndarray, values: np.ndarray) -> None:
