@@ -88,7 +88,7 @@ def process(*arguments: object, **variables: str) -> Done:
     """The installed command in a process of its own, with variables of the environment."""
     script = Path(sys.executable).parent / "sargnn"
     command = [script] if script.exists() else [sys.executable, "-c", "from sargnn.cli import main; main()"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", **variables}
+    environment = {**os.environ, **variables}
     done = subprocess.run([*map(str, [*command, *arguments])], capture_output=True, text=True, env=environment)
     return Done(done.returncode, done.stdout, done.stderr)
 
@@ -140,6 +140,17 @@ def test_train_answers_with_one_json_object_and_plain_lines_beside_it(trained: t
     assert lines[1].startswith("epoch 1/3  train loss ")
     assert lines[-1].startswith("epoch 3/3  train loss ")
     assert "\x1b" not in done.err
+
+
+@pytest.mark.parametrize(("asked", "threads"), [({}, 1), ({"OMP_NUM_THREADS": "2"}, 2)])
+def test_one_thread_unless_more_are_asked_for(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, str], threads: int
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    done = process("train", data, "--out", tmp_path / "run", "--set", "training.epochs=1", **asked)
+    assert done.status == 0, done.err
+    hardware = json.loads((tmp_path / "run" / "training.json").read_text())["hardware"]
+    assert hardware.endswith(f"cores, {threads} threads")
 
 
 def test_a_run_is_evaluated_in_a_new_process(trained: tuple[Path, Done], data: Path) -> None:

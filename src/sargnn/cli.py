@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -474,6 +475,9 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         # A name that the terminal cannot show must not cost the answer.
         sys.stdout.reconfigure(errors="backslashreplace")
+    # More threads make steps this small slower, and far slower where other work has the cores. PyTorch reads this when
+    # it is imported, which is later.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
         status = app(standalone_mode=False)
     except InputError as error:
