@@ -26,9 +26,9 @@ COMPILER = os.environ.get("CC", "cc")
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty cache, and a process that has not looked for the library yet."""
     kernels(torch.float32)
-    monkeypatch.setenv("SARGNN_DATA", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     library.cache_clear()
-    yield tmp_path / "cache" / "kernels"
+    yield tmp_path / "cache" / "sargnn" / "kernels"
     library.cache_clear()
 
 
@@ -68,6 +68,30 @@ def test_another_compiler_makes_another_library(cache: Path, tmp_path: Path, mon
         library.cache_clear()
         assert library(torch.float32) is not None
     assert files(cache) == [".so", ".so"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have other rights")
+def test_nothing_is_loaded_from_a_folder_that_others_can_write_to(cache: Path) -> None:
+    assert library(torch.float32) is not None
+    assert cache.stat().st_mode & 0o777 == 0o700
+    library.cache_clear()
+    cache.chmod(0o777)
+    assert library(torch.float32) is None
+
+
+def test_a_damaged_library_is_made_again(
+    cache: Path, calls: Callable[[], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert library(torch.float32) is not None
+    [whole] = cache.iterdir()
+    damaged = tmp_path / "other" / "sargnn" / "kernels" / whole.name  # elsewhere: this process has loaded the whole one
+    damaged.parent.mkdir(parents=True, mode=0o700)
+    damaged.write_bytes(whole.read_bytes()[:1000])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+    library.cache_clear()
+    assert library(torch.float32) is not None
+    assert calls() == 2
+    assert damaged.read_bytes() == whole.read_bytes()
 
 
 def test_types_without_a_library(cache: Path) -> None:
@@ -132,7 +156,7 @@ def compiler_of_nonsense(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("not a folder")
-    monkeypatch.setenv("SARGNN_DATA", str(tmp_path / "file"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
 
 
 def switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,6 @@ from pathlib import Path
 
 import torch
 
-from sargnn.data.cache import data_folder
-
 __all__ = ["library"]
 
 SOURCE = Path(__file__).with_name("kernels.c")
@@ -45,17 +43,27 @@ def library(dtype: torch.dtype) -> ctypes.CDLL | None:
 def _loaded(command: list[str]) -> ctypes.CDLL:
     """The library that this command makes, from the cache if it is there and whole."""
     made_of = (SOURCE.read_bytes(), *map(str.encode, command), _processor())
-    path = data_folder() / "kernels" / f"{hashlib.sha256(b'|'.join(made_of)).hexdigest()[:16]}.so"
+    path = _own_folder() / f"{hashlib.sha256(b'|'.join(made_of)).hexdigest()[:16]}.so"
     if path.exists():
         with suppress(OSError):
             return ctypes.CDLL(str(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         made = Path(folder) / path.name
         arguments = [*command, str(SOURCE), "-o", str(made), "-lm"]
         subprocess.run(arguments, check=True, capture_output=True, timeout=300)
         made.replace(path)  # two processes that compile at the same time make the same file
     return ctypes.CDLL(str(path))
+
+
+def _own_folder() -> Path:
+    """Where libraries are kept: in the user's cache, never in a folder that others can write to, whatever else is shared
+    (``SARGNN_DATA``), because what is there is executed."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sargnn" / "kernels"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.stat()
+    if os.name == "posix" and (found.st_uid != os.getuid() or found.st_mode & 0o022):
+        raise OSError(f"{folder}: got a folder that others can write to, expected one of this user alone")
+    return folder
 
 
 def _processor() -> bytes:
