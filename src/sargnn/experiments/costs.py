@@ -19,10 +19,9 @@ import torch
 from sargnn.data.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.experiments.store import Job, Row
-from sargnn.experiments.study import load_planned
 from sargnn.nn.model import ModelConfig
 from sargnn.training.loop import predict_logits
-from sargnn.training.protocol import Cell
+from sargnn.training.protocol import Cell, planned_graphs
 from sargnn.training.run import find_device, hardware
 from sargnn.training.settings import Settings
 from sargnn.training.trained import TrainedModel
@@ -49,7 +48,7 @@ def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
     """Measure the models on the test graphs of the first fold. Weights do not matter, so none are trained."""
     device = find_device(os.environ.get("SARGNN_DEVICE", "cpu"))
     for job in jobs:
-        graphs, fold = load_planned(job)
+        graphs, (fold, *_) = planned_graphs(job["data"], job["fingerprint"])
         settings = Settings.from_json(job["settings"])
         encoder = Encoder.fit(settings.data, graphs, fold.train)
         trained = TrainedModel.untrained(settings, encoder, graphs.classes)

@@ -6,13 +6,11 @@ import itertools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
-from sargnn.data.graphs import GraphSet
 from sargnn.data.protocol_splits import protocol_folds
 from sargnn.data.sources import load
-from sargnn.data.splits import Fold
 from sargnn.errors import InputError
 from sargnn.experiments import paper
 from sargnn.experiments.engine import run_bundles
@@ -29,7 +27,6 @@ __all__ = [
     "Study",
     "StudyProgress",
     "finished_results",
-    "load_planned",
     "only",
     "plan_study",
     "run_study",
@@ -170,21 +167,6 @@ def load_facts(data: str) -> SetFacts:
     """Of the set as it is read now."""
     graphs = load(data)
     return SetFacts(graphs.fingerprint, len(protocol_folds(graphs)))
-
-
-@lru_cache(maxsize=2)
-def _load_first_fold(data: str, fingerprint: str) -> tuple[GraphSet, Fold]:
-    graphs = load(data)
-    if graphs.fingerprint != fingerprint:
-        raise InputError(
-            f"{data}: got graphs with fingerprint {graphs.fingerprint}, expected {fingerprint}, as planned"
-        )
-    return graphs, protocol_folds(graphs)[0]
-
-
-def load_planned(job: dict[str, Any]) -> tuple[GraphSet, Fold]:
-    """The graphs that a job names, refused if they have changed since it was planned, and their first fold."""
-    return _load_first_fold(job["data"], job["fingerprint"])
 
 
 def cell(facts: SetFacts, data: str, system: str, settings: tuple[Settings, ...], preset: paper.Preset) -> Cell:

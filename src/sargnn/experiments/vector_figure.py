@@ -18,7 +18,8 @@ from sargnn.errors import Diverged
 from sargnn.experiments import paper
 from sargnn.experiments.sheet import Claim, Sheet, judge
 from sargnn.experiments.store import Job, Row
-from sargnn.experiments.study import Facts, Results, Study, cell, grid, load_facts, load_planned
+from sargnn.experiments.study import Facts, Results, Study, cell, grid, load_facts
+from sargnn.training.protocol import planned_graphs
 from sargnn.training.run import TrainingRun, find_device, hardware
 from sargnn.training.settings import Settings
 from sargnn.viz import COLOURS, house_style
@@ -62,7 +63,7 @@ def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
     """Train, and map the vectors of the test graphs."""
     device = find_device(os.environ.get("SARGNN_DEVICE", "cpu"))
     for job in jobs:
-        graphs, fold = load_planned(job)
+        graphs, (fold, *_) = planned_graphs(job["data"], job["fingerprint"])
         run = TrainingRun.start(graphs, Settings.from_json(job["settings"]), fold=fold, device=device)
         with suppress(Diverged):  # the model has its best weights then
             for _ in run:

@@ -56,8 +56,8 @@ def _loaded(command: list[str]) -> ctypes.CDLL:
 
 
 def _own_folder() -> Path:
-    """Where libraries are kept: in the user's cache, never in a folder that others can write to, whatever else is shared
-    (``SARGNN_DATA``), because what is there is executed."""
+    """Where libraries are kept: in the user's own cache, whatever else is shared (``SARGNN_DATA``), and never in a
+    folder that others can write to, because what is there is executed."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sargnn" / "kernels"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.stat()

@@ -40,7 +40,7 @@ from sargnn.training.progress import Progress
 from sargnn.training.run import TrainingRun, find_device, hardware, parts_of, score
 from sargnn.training.settings import Settings
 
-__all__ = ["Cell", "CellResult", "assessment_jobs", "bundles", "collect", "selection_jobs", "work"]
+__all__ = ["Cell", "CellResult", "assessment_jobs", "bundles", "collect", "planned_graphs", "selection_jobs", "work"]
 
 Job = dict[str, Any]
 Row = dict[str, Any]
@@ -159,7 +159,7 @@ def bundles(jobs: Iterable[Job], at_once: int | None = None) -> list[tuple[Job, 
 def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
     """Compute jobs of one data set, K at once where that is possible. The device is that of ``SARGNN_DEVICE``."""
     device = find_device(os.environ.get("SARGNN_DEVICE", "cpu"))
-    graphs, folds = _graphs_and_folds(jobs[0]["data"], jobs[0]["fingerprint"], jobs[0]["splits"])
+    graphs, folds = planned_graphs(jobs[0]["data"], jobs[0]["fingerprint"], jobs[0]["splits"])
     ensembles, alone = _ensembles(graphs, folds, jobs, device)
     start = time.perf_counter()
     fit_together([ensemble for ensemble, _ in ensembles])
@@ -260,7 +260,8 @@ def _row(graphs: GraphSet, fold: Fold, job: Job, fitted: Fitted, device: torch.d
 
 
 @lru_cache(maxsize=2)
-def _graphs_and_folds(data: str, fingerprint: str, splits: str | None) -> tuple[GraphSet, list[Fold]]:
+def planned_graphs(data: str, fingerprint: str, splits: str | None = None) -> tuple[GraphSet, list[Fold]]:
+    """The graphs that a job names, refused if they have changed since it was planned, and their folds."""
     graphs = load(data)
     if graphs.fingerprint != fingerprint:
         raise InputError(
