@@ -11,7 +11,6 @@ A gradient or result that is not wanted is a null pointer. */
 #include <stdint.h>
 #include <string.h>
 
-#define EXP(x) (sizeof(REAL) == sizeof(float) ? expf(x) : exp(x))
 #define EACH_GRAPH _Pragma("omp parallel for schedule(static) num_threads(threads) if (threads > 1)") \
     for (int64_t b = 0; b < graphs; b++)
 
@@ -103,21 +102,46 @@ static inline void scale(int64_t d, REAL *restrict to, REAL x, const REAL *restr
         to[k] = x * u[k];
 }
 
+/* exp of each number, none of which is positive. For float: 2^n e^r with x = n log 2 + r, |r| <= log(2) / 2, and e^r by its
+series, to 1e-6 of the value; unlike the library's expf it takes 16 numbers at once. */
+static inline void exponentials(int64_t count, REAL *x)
+{
+    if (sizeof(REAL) != sizeof(float)) {
+        for (int64_t k = 0; k < count; k++)
+            x[k] = exp(x[k]);
+        return;
+    }
+#pragma omp simd
+    for (int64_t k = 0; k < count; k++) {
+        float y = x[k] < -87 ? -87 : x[k], n = rintf(y * 1.44269504f);
+        float r = y - n * 0.693145752f - n * 1.42860677e-6f;
+        float series = 1 + r * (1 + r * (1.f / 2 + r * (1.f / 6 + r * (1.f / 24 + r * (1.f / 120 + r * (1.f / 720))))));
+        int32_t bits = ((int32_t)n + 127) << 23;
+        float power;
+        memcpy(&power, &bits, sizeof power);
+        x[k] = series * power;
+    }
+}
+
 /* a_j = softmax_j(g_b . h_j) over the nodes j of each graph b, and read_b = sum_j a_j h_j. */
 void attend(int threads, int64_t graphs, int64_t d, const int64_t *node_ptr, const REAL *g, const REAL *h, REAL *a,
             REAL *read)
 {
     EACH_GRAPH {
-        int64_t begin = node_ptr[b], end = node_ptr[b + 1];
-        REAL highest = -INFINITY, total = 0;
-        for (int64_t j = begin; j < end; j++) {
+        REAL highest = -INFINITY;
+        for (int64_t j = node_ptr[b]; j < node_ptr[b + 1]; j++) {
             a[j] = dot(d, g + b * d, h + j * d);
             highest = a[j] > highest ? a[j] : highest;
         }
-        for (int64_t j = begin; j < end; j++) {
-            a[j] = EXP(a[j] - highest);
+        for (int64_t j = node_ptr[b]; j < node_ptr[b + 1]; j++)
+            a[j] -= highest;
+    }
+    exponentials(node_ptr[graphs] - node_ptr[0], a + node_ptr[0]);
+    EACH_GRAPH {
+        int64_t begin = node_ptr[b], end = node_ptr[b + 1];
+        REAL total = 0;
+        for (int64_t j = begin; j < end; j++)
             total += a[j];
-        }
         for (int64_t j = begin; j < end; j++)
             a[j] /= total;
         if (read)
