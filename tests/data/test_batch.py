@@ -31,6 +31,7 @@ from literal import (
 from sargnn.data.batch import Batch, CompressedBatch, PackedBatch, PaddedBatch, PairedBatch
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.tensor_set import TensorSet, _pairs, choose_layout
+from sargnn.errors import InputError
 
 any_graphs = settings(max_examples=25, deadline=None, derandomize=True, database=None)
 every_layout = pytest.mark.parametrize("layout", LAYOUTS)
@@ -604,3 +605,26 @@ def test_from_edges_gives_merged_edges_the_inputs_of_the_first() -> None:
     assert sorted(found) == [(0, 0, 0), (0, 1, 1), (1, 0, 6), (1, 1, 0), (2, 1, 2), (2, 2, 0)]
     assert batch.graph_x is not None
     assert batch.graph_x.tolist() == [[1, 1]]
+
+
+@pytest.mark.parametrize("edge", [(0, 3), (-1, 1), (2, 2**31 - 1)])
+def test_edges_that_leave_their_graph_never_reach_the_kernels(edge: tuple[int, int], tmp_path: Path) -> None:
+    """A folder may hold anything: what was saved is damaged on disk, and opened as it is."""
+    kernels(torch.float32)
+    pack([(2, [(0, 1)]), (3, [(0, 1), (1, 0)])]).save(tmp_path / "set")
+    edges = np.load(tmp_path / "set" / "edges.npy")
+    edges[:, 1] = edge
+    np.save(tmp_path / "set" / "edges.npy", edges)
+    data = TensorSet(GraphSet.open(tmp_path / "set"), np.ones((5, 1), np.float32))
+    with pytest.raises(InputError, match=r"in graph 1, expected nodes 0\.\.2"):
+        data.fastest_batch(np.arange(2))
+
+
+@pytest.mark.parametrize("pointers", [[0, 50, 5], [1, 2, 5], [0, -3, 5]])
+def test_pointers_that_go_back_never_reach_the_kernels(pointers: list[int], tmp_path: Path) -> None:
+    kernels(torch.float32)
+    pack([(2, []), (3, [])]).save(tmp_path / "set")
+    np.save(tmp_path / "set" / "node_ptr.npy", np.array(pointers))
+    data = TensorSet(GraphSet.open(tmp_path / "set"), np.ones((5, 1), np.float32))
+    with pytest.raises(InputError, match="pointers do not divide 5 nodes"):
+        data.fastest_batch(np.arange(1))

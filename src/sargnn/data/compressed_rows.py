@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from sargnn.errors import InputError
 from sargnn.kernels import Sums, library
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class CompressedRows:
     """
 
     def __init__(self, data: TensorSet) -> None:
+        _check_structure(data)
         nodes = int(data.node_ptr[-1])
         starts = np.repeat(data.node_ptr[:-1], np.diff(data.edge_ptr))
         local_source, local_target = data.edges.numpy()
@@ -81,6 +83,22 @@ class CompressedRows:
         tensors = (ptr, index, values, out)
         kernels.gather(c_int64(len(index)), c_int64(width), *(c_void_p(tensor.data_ptr()) for tensor in tensors))
         return out
+
+
+def _check_structure(data: TensorSet) -> None:
+    """Refuse pointers that go back and edges that leave their graph: a file may hold anything, and the kernels do not
+    look."""
+    if data.node_ptr[0] != 0 or (data.sizes < 0).any() or data.node_ptr[-1] != len(data.x):
+        raise InputError(f"got graphs whose pointers do not divide {len(data.x)} nodes, expected them to rise to that")
+    graph = np.repeat(np.arange(len(data)), np.diff(data.edge_ptr))
+    ends = data.edges.numpy()
+    outside = np.flatnonzero(((ends < 0) | (ends >= data.sizes[graph])).any(0))
+    if len(outside):
+        source, target = ends[:, outside[0]]
+        which = graph[outside[0]]
+        raise InputError(
+            f"got an edge {source} -> {target} in graph {which}, expected nodes 0..{data.sizes[which] - 1}"
+        )
 
 
 def _length(ptr: Int[Tensor, " starts"], index: Int[Tensor, " B"]) -> int:
