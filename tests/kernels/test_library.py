@@ -211,4 +211,10 @@ def test_a_fault_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     log = tmp_path / "calls"
     monkeypatch.setenv("CC", script(tmp_path / "failing", f'echo call >> "{log}"', "exit 1"))
     assert library(torch.float32) is library(torch.float32) is None
-    assert log.read_text().splitlines() == ["call"]
+    assert log.read_text().splitlines() == ["call"] * 2  # with OpenMP and without
+
+
+def test_a_compiler_without_openmp_will_do(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse = 'case "$*" in *-fopenmp*) exit 1;; esac'
+    monkeypatch.setenv("CC", script(tmp_path / "plain", refuse, 'exec cc "$@"'))
+    assert library(torch.float32) is not None

@@ -19,7 +19,9 @@ import torch
 __all__ = ["library"]
 
 SOURCE = Path(__file__).with_name("kernels.c")
-FLAGS = ("-O3", "-march=native", "-fopenmp", "-fno-math-errno", "-fPIC", "-shared")
+FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fPIC", "-shared")
+THREADS = (("-fopenmp",), ())
+"""With threads, or, where the compiler has no OpenMP, as Apple's, without."""
 TYPES = {torch.float32: "float", torch.float64: "double"}
 
 _log = logging.getLogger(__name__)
@@ -33,11 +35,13 @@ def library(dtype: torch.dtype) -> ctypes.CDLL | None:
     """
     if dtype not in TYPES or os.environ.get("SARGNN_KERNELS") == "0":
         return None
-    try:
-        return _loaded([*shlex.split(os.environ.get("CC", "cc")), *FLAGS, f"-DREAL={TYPES[dtype]}"])
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        _log.info("no C kernels, PyTorch's operations are used: %s", error)
-        return None
+    for threads in THREADS:
+        try:
+            return _loaded([*shlex.split(os.environ.get("CC", "cc")), *FLAGS, *threads, f"-DREAL={TYPES[dtype]}"])
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            reason = error
+    _log.info("no C kernels, PyTorch's operations are used: %s", reason)
+    return None
 
 
 def _loaded(command: list[str]) -> ctypes.CDLL:
