@@ -37,11 +37,11 @@ class Sums:
 
     def attend(self, g: Float[Tensor, "B d"], h: Float[Tensor, "N d"]) -> Float[Tensor, " N"]:
         """``a_j = softmax_j(g_b . h_j)`` over the nodes of each graph."""
-        return _Attend.apply(g, h, self)
+        return _Attend.apply(g, h, self, False)
 
     def read(self, g: Float[Tensor, "B d"], h: Float[Tensor, "N d"]) -> Float[Tensor, "B d"]:
         """``sum_j a_j h_j`` with a as above."""
-        return _Read.apply(g, h, self)
+        return _Attend.apply(g, h, self, True)
 
     def pool(self, w: Float[Tensor, " N"], h: Float[Tensor, "N d"]) -> Float[Tensor, "B d"]:
         """``sum_j w_j h_j`` over the nodes of each graph."""
@@ -70,45 +70,29 @@ class Sums:
 
 
 class _Attend(Function):
+    """a, or, if ``pooled``, sum_j a_j h_j."""
+
     @staticmethod
-    def forward(ctx: Any, g: Tensor, h: Tensor, sums: Sums) -> Tensor:
+    def forward(ctx: Any, g: Tensor, h: Tensor, sums: Sums, pooled: bool) -> Tensor:
         g, h = g.contiguous(), h.contiguous()
-        a = h.new_empty(len(h))
-        sums.call("attend", h.shape[1], sums.node_ptr, g, h, a, None)
-        ctx.sums = sums
-        ctx.save_for_backward(g, h, a)
-        return a
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad_a: Tensor) -> tuple[Tensor, Tensor | None, None]:
-        return *_attend_backward(ctx, grad_a.contiguous(), None), None
-
-
-class _Read(Function):
-    @staticmethod
-    def forward(ctx: Any, g: Tensor, h: Tensor, sums: Sums) -> Tensor:
-        g, h = g.contiguous(), h.contiguous()
-        a, read = h.new_empty(len(h)), torch.empty_like(g)
+        a, read = h.new_empty(len(h)), torch.empty_like(g) if pooled else None
         sums.call("attend", h.shape[1], sums.node_ptr, g, h, a, read)
-        ctx.sums = sums
+        ctx.sums, ctx.pooled = sums, pooled
         ctx.save_for_backward(g, h, a)
-        return read
+        return a if read is None else read
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad_read: Tensor) -> tuple[Tensor, Tensor | None, None]:
-        return *_attend_backward(ctx, None, grad_read.contiguous()), None
-
-
-def _attend_backward(ctx: Any, grad_a: Tensor | None, grad_read: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    g, h, a = ctx.saved_tensors
-    grad_g, grad_h = torch.empty_like(g), torch.empty_like(h) if ctx.needs_input_grad[1] else None
-    room = torch.empty_like(a)
-    ctx.sums.call(
-        "attend_backward", h.shape[1], ctx.sums.node_ptr, g, h, a, grad_a, grad_read, room, grad_g, grad_h
-    )  # fmt: skip
-    return grad_g, grad_h
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
+        g, h, a = ctx.saved_tensors
+        grad = grad.contiguous()
+        grad_a, grad_read = (None, grad) if ctx.pooled else (grad, None)
+        grad_g, grad_h = torch.empty_like(g), torch.empty_like(h) if ctx.needs_input_grad[1] else None
+        room = torch.empty_like(a)
+        ctx.sums.call(
+            "attend_backward", h.shape[1], ctx.sums.node_ptr, g, h, a, grad_a, grad_read, room, grad_g, grad_h
+        )
+        return grad_g, grad_h, None, None
 
 
 class _Pool(Function):

@@ -193,14 +193,14 @@ def _ensembles(
     widths: dict[tuple[str, int, str], int] = {}
     for job in jobs:
         settings = Settings.from_json(job["settings"])
+        if not _vectorises(settings, graphs, device):
+            alone.append(job)
+            continue
         fold = _fold(folds, job)
         inputs = json.dumps(job["settings"].get("data"))
         key = (job["stage"], job["fold"], inputs)
         if key not in widths:
             widths[key] = Encoder.fit(settings.data, graphs, fold.train).width
-        if not _vectorises(settings, graphs, device):
-            alone.append(job)
-            continue
         shared = {k: v for k, v in job["settings"].get("training", {}).items() if k not in OWN}
         size = settings.training.graphs_a_step(len(fold.train))
         architecture = json.dumps([job["system"], job["settings"].get("model"), inputs, shared, widths[key], size])
