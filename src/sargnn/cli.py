@@ -46,8 +46,8 @@ Model = Annotated[
     str | None,
     typer.Option(
         "--model",
-        help="sar-gcn, sar-gin, sar-sage, sar-gat; their base models gcn, gin, sage, gat; as-published; sargnn-plus; "
-        "or a compared system: chebygin, sagpool, deepsets, graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, "
+        help="sar-gcn, sar-gin, sar-sage, sar-gat; their base models gcn, gin, sage, gat; as-published; sargnn-plus, "
+        "sargnn-large; or a compared system: chebygin, sagpool, deepsets, graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, "
         "dss-gnn, slim, dgm, topological-forest.",
     ),
 ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from sargnn.experiments import beyond as module
 from sargnn.experiments import paper
-from sargnn.experiments.beyond import ALL, PARTS, PLUS, beyond, recipe
+from sargnn.experiments.beyond import ALL, LARGE, PARTS, PLUS, SEARCHED, beyond, recipe, searched_grid
 from sargnn.experiments.store import job_id
 from sargnn.experiments.study import SetFacts
 from sargnn.systems import SYSTEMS
@@ -26,18 +27,30 @@ def first_id(values: dict[str, float]) -> str:
     return job_id(assessment_jobs(cell, cell.grid * cell.folds)[0])
 
 
-def test_every_set_has_the_model_and_the_other_readout_and_three_have_the_parts() -> None:
+def test_every_set_has_the_model_in_three_forms_and_three_have_its_parts_and_the_searched_systems() -> None:
     study = beyond(paper.PRESETS["quick"], facts)
-    assert {data for row, data in study.cells if row in (PLUS, ALL)} == set(paper.DATA_SETS)
-    assert {data for row, data in study.cells if row not in (PLUS, ALL)} == set(paper.ABLATION_SETS)
-    assert len(study.cells) == 2 * 7 + 3 * (len(PARTS) - 1)
-    assert {cell.repeats for (row, _), cell in study.cells.items() if row not in (PLUS, ALL)} == {1}
-    assert all(selection_jobs(cell) == [] for cell in study.cells.values()), "there is nothing to choose"
+    everywhere = (PLUS, ALL, LARGE)
+    assert {data for row, data in study.cells if row in everywhere} == set(paper.DATA_SETS)
+    assert {data for row, data in study.cells if row not in everywhere} == set(paper.ABLATION_SETS)
+    assert len(study.cells) == 3 * 7 + 3 * (len(PARTS) - 1 + len(SEARCHED))
+    own = {(row, data): cell for (row, data), cell in study.cells.items() if row not in SEARCHED}
+    assert {cell.repeats for (row, _), cell in own.items() if row not in everywhere} == {1}
+    assert all(selection_jobs(cell) == [] for cell in own.values()), "there is nothing to choose"
 
 
-def test_the_model_is_the_recommended_one() -> None:
-    (settings,) = beyond(paper.PRESETS["quick"], facts).cells[PLUS, "PROTEINS"].grid
-    named = Settings.of(PLUS)
+@pytest.mark.parametrize("system", SEARCHED.values())
+def test_a_searched_system_chooses_from_eight_settings_and_is_trained_as_the_model_is(system: str) -> None:
+    grid = searched_grid(system, "ENZYMES", paper.PRESETS["quick"])
+    assert len({json.dumps(settings.changes()) for settings in grid}) == 8
+    trained = {replace(settings.training, learning_rate=0.001) for settings in grid}
+    assert trained == {replace(Settings.of(PLUS).training, learning_rate=0.001)}
+    assert sum("random-walk" in settings.data.encodings for settings in grid) == 4
+
+
+@pytest.mark.parametrize("name", [PLUS, LARGE])
+def test_the_model_is_the_one_of_that_name(name: str) -> None:
+    (settings,) = beyond(paper.PRESETS["quick"], facts).cells[name, "PROTEINS"].grid
+    named = Settings.of(name)
     assert (settings.model, settings.data, settings.training) == (named.model, named.data, named.training)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -81,8 +81,11 @@ _PLUS = System(
     },
 )  # fmt: skip
 
+_LARGE = replace(_PLUS, values={**_PLUS.values, "hidden": 128, "members": 5})
+
 SYSTEMS: dict[str, System] = {
     "sargnn-plus": _PLUS,
+    "sargnn-large": _LARGE,
     **{f"sar-{b}": System(_SAR, {"backbone": b}) for b in ("gcn", "gin", "sage", "gat")},
     **{b: System(_SAR, {"backbone": b, **VARIANTS["base"]}) for b in ("gcn", "gin", "sage", "gat")},
     "as-published": System(_SAR, _AS_PUBLISHED),
