@@ -51,7 +51,7 @@ def test_subgraphs_are_those_that_dss_gnn_sees() -> None:
     graphs = [molecules(2)[1], *triangles(train=10, validation=0, test=0, test_large=0)]
     for one in graphs:
         bag = ego_networks(TensorSet(one, np.zeros((one.num_nodes, 1), np.float32)).packed(np.arange(1)), hops=2)
-        source, target = bag.node[bag.rows.source], bag.node[bag.rows.target]
+        source, target = bag.copies.graph[bag.rows.source], bag.copies.graph[bag.rows.target]
         seen = Counter((a, b) for a, b in zip(source.tolist(), target.tolist(), strict=True) if a != b)
         own = [subgraph(one, root, hops=2).edges.T.tolist() for root in range(one.num_nodes)]
         assert seen == Counter(tuple(edge) for edges in own for edge in edges)

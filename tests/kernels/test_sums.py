@@ -48,7 +48,7 @@ def values(name: str, d: int, dtype: torch.dtype = torch.float64) -> tuple[Tenso
     arguments = {
         "attend": (g, h), "read": (g, h), "pool": (rng.normal(size=NODES), h), "aggregate": (w, h),
         "heads": (rng.normal(size=(3, len(EDGES))), rng.normal(size=(3, NODES, d))),
-        "weighted_mean": (abs(w), t, h),
+        "aggregate_kinds": (rng.normal(size=(len(EDGES), 3)), h), "weighted_mean": (abs(w), t, h),
     }  # fmt: skip
     return tuple(torch.from_numpy(argument).to(dtype) for argument in arguments[name])
 
@@ -88,6 +88,10 @@ def heads(w: np.ndarray, h: np.ndarray) -> np.ndarray:
     return np.stack([aggregate(*own) for own in zip(w, h, strict=True)])
 
 
+def aggregate_kinds(w: np.ndarray, h: np.ndarray) -> np.ndarray:
+    return np.stack([aggregate(kind, h) for kind in w.T], axis=1)
+
+
 def weighted_mean(w: np.ndarray, t: np.ndarray, z: np.ndarray) -> np.ndarray:
     """0 at a node that hears nobody."""
     above, below = np.zeros_like(z), np.zeros(NODES)
@@ -99,7 +103,7 @@ def weighted_mean(w: np.ndarray, t: np.ndarray, z: np.ndarray) -> np.ndarray:
 
 LITERAL: dict[str, Callable[..., np.ndarray]] = {
     "attend": attend, "read": read, "pool": pool, "aggregate": aggregate, "heads": heads,
-    "weighted_mean": weighted_mean,
+    "aggregate_kinds": aggregate_kinds, "weighted_mean": weighted_mean,
 }  # fmt: skip
 DIFFERENTIABLE = {name: (1, 2) if name == "weighted_mean" else (0, 1) for name in LITERAL}
 """The places of the arguments that have a gradient."""

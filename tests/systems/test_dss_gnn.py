@@ -9,7 +9,9 @@ from torch import Tensor
 from expressive import constant_batch, gap, randomised
 from literal import EXAMPLES, Graph, batch_of, both_ways, graph, random_graph
 from sargnn.data.batch import PackedBatch
-from sargnn.systems.dss_gnn import DSSGNN, Bag, DSSGNNConfig, ego_networks, over_copies
+from sargnn.kernels import library
+from sargnn.systems import base
+from sargnn.systems.dss_gnn import DSSGNN, Bag, CountedNorm, DSSGNNConfig, ego_networks, over_copies
 from sargnn.systems.graphormer import shortest_paths
 
 UNDIRECTED = [EXAMPLES[i] for i in (0, 1, 2, 3, 5)]
@@ -17,8 +19,7 @@ UNDIRECTED = [EXAMPLES[i] for i in (0, 1, 2, 3, 5)]
 
 def whole(values: Tensor, bag: Bag) -> Tensor:
     """Every row as often as it counts."""
-    assert bag.rows.count is not None
-    return values.repeat_interleave(bag.rows.count.long(), dim=0)
+    return values if bag.repeats is None else values.repeat_interleave(bag.repeats.long(), dim=0)
 
 
 def test_the_bag_of_a_path_of_three() -> None:
@@ -26,32 +27,55 @@ def test_the_bag_of_a_path_of_three() -> None:
     batch = constant_batch([(3, [(0, 1), (1, 2)])])
     assert isinstance(batch, PackedBatch)
     bag = ego_networks(batch, 1)
-    assert bag.node.tolist() == [0, 1, 0, 1, 2, 1, 2, 0, 2]
-    assert bag.rows.x[:, 0].tolist() == [1, 0, 0, 1, 0, 0, 1, 0, 0]
-    subgraph = torch.tensor([0, 0, 1, 1, 1, 2, 2])
+    assert bag.copies.graph.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert bag.rows.x[:, 0].tolist() == [1, 0, 0, 0, 1, 0, 0, 1, 0]
+    subgraph = torch.tensor([0, 1, -1, 0, 1, 2, 1, 2, -1])
     between = bag.rows.source != bag.rows.target
     assert torch.bincount(subgraph[bag.rows.target[between]]).tolist() == [2, 4, 2]
     assert torch.equal(subgraph[bag.rows.target[between]], subgraph[bag.rows.source[between]])
-    marks = over_copies(bag.rows.x[:, :2], bag, batch)
+    marks = over_copies(bag.rows.x[:, :2], bag)
     torch.testing.assert_close(marks, torch.tensor([[1 / 3, 2 / 3]]).double().expand(3, 2))
 
 
 def test_nodes_that_are_not_near_are_one_row_that_counts_as_often_as_they_are() -> None:
     """A path of five, one hop: node 0 is near roots 0 and 1, and three times not."""
     bag = ego_networks(batch_of([graph(5, both_ways((0, 1), (1, 2), (2, 3), (3, 4)))], "packed"), 1)
-    assert bag.rows.count is not None
-    assert bag.rows.count.tolist() == [1] * 13 + [3, 2, 2, 2, 3]
-    assert torch.bincount(whole(bag.node, bag)).tolist() == [5] * 5
+    assert bag.repeats is not None
+    assert bag.repeats.tolist() == [1, 1, 3, 1, 1, 1, 2, 1, 1, 1, 2, 1, 1, 1, 2, 1, 1, 3]
+    assert torch.bincount(whole(bag.copies.graph, bag)).tolist() == [5] * 5
 
 
-def test_statistics_are_those_of_all_rows() -> None:
-    batch = batch_of([EXAMPLES[1], random_graph(30, 40, seed=1)], "packed")
-    bag = ego_networks(batch, 1)
-    h = torch.randn(len(bag.node), 4).double()
-    mean, variance, count = bag.rows.moments(h)
-    torch.testing.assert_close(mean, whole(h, bag).mean(0))
-    torch.testing.assert_close(variance, whole(h, bag).var(0, correction=0))
-    assert count == 9**2 + 30**2
+def test_rows_are_normalised_as_if_each_were_there_as_often_as_it_counts() -> None:
+    """Against PyTorch's batch normalisation of all rows: result, gradients and running statistics."""
+    bag = ego_networks(batch_of([EXAMPLES[1], random_graph(30, 40, seed=1)], "packed"), 1)
+    assert bag.repeats is not None
+    assert bag.repeats.sum() == 9**2 + 30**2
+    mine, theirs = CountedNorm(4).double(), torch.nn.BatchNorm1d(4).double()
+    with torch.no_grad():
+        for one, other in zip(mine.parameters(), theirs.parameters(), strict=True):
+            one.copy_(other.copy_(torch.randn(4)))
+    h = torch.randn(len(bag.repeats), 4).double().requires_grad_()
+    got, expected = whole(mine(h, bag.rows, bag.repeats), bag), theirs(whole(h, bag))
+    torch.testing.assert_close(got, expected)
+    torch.testing.assert_close(mine.running_mean, theirs.running_mean)
+    torch.testing.assert_close(mine.running_variance, theirs.running_var)
+    weights = torch.randn_like(got)
+    grads = [
+        torch.autograd.grad((out * weights).sum(), [h, *norm.parameters()])
+        for out, norm in ((got, mine), (expected, theirs))
+    ]
+    torch.testing.assert_close(*grads)
+
+
+@pytest.mark.parametrize("graphs", [UNDIRECTED, EXAMPLES], ids=["undirected", "all"])
+def test_kernels_and_pytorch_agree(graphs: list[Graph], monkeypatch: pytest.MonkeyPatch) -> None:
+    model = randomised(DSSGNN(DSSGNNConfig(layers=2, hidden=4, hops=1), 3, 2), 0).train()
+    results = []
+    for kernels in (library, lambda _: None):
+        monkeypatch.setattr(base, "library", kernels)
+        out = model.encode(batch_of(graphs, "packed")).graph
+        results.append((out, *torch.autograd.grad(out.square().sum(), model.layers.parameters())))
+    torch.testing.assert_close(*results)
 
 
 def test_a_bag_of_many_graphs_is_their_bags() -> None:
@@ -86,9 +110,10 @@ def dense(model: DSSGNN, g: Graph) -> Tensor:
     return h.mean((0, 1))
 
 
-@pytest.mark.parametrize("hops", [1, 2])
-def test_the_net_is_the_dense_one(hops: int) -> None:
-    model = randomised(DSSGNN(DSSGNNConfig(layers=2, hidden=5, hops=hops), 3, 2), 0)
+@pytest.mark.parametrize(("hops", "hidden"), [(1, 5), (2, 5), (2, 4)])
+def test_the_net_is_the_dense_one(hops: int, hidden: int) -> None:
+    """With as many features as there are inputs and marks, and with fewer, which are mapped before they are summed."""
+    model = randomised(DSSGNN(DSSGNNConfig(layers=2, hidden=hidden, hops=hops), 3, 2), 0)
     got = model.encode(batch_of(UNDIRECTED, "packed")).graph
     for vector, g in zip(got, UNDIRECTED, strict=True):
         torch.testing.assert_close(vector, dense(model, g))
@@ -126,7 +151,8 @@ def test_without_the_shared_part_subgraphs_do_not_see_each_other() -> None:
             layer.together.norms[1].weight.zero_()
             layer.together.norms[1].bias.zero_()
     batch = batch_of([EXAMPLES[1]], "packed")
-    bag = ego_networks(batch, 2)
+    bag = ego_networks(batch, 10)
+    of_first_root = torch.arange(81) % 9 == 0  # all are near all roots: the copies of each node are in their order
 
     def rows(x: Tensor) -> Tensor:
         for layer in model.layers:
@@ -136,5 +162,5 @@ def test_without_the_shared_part_subgraphs_do_not_see_each_other() -> None:
     changed = bag.rows.x.clone()
     changed[0] += 1  # node 0 in the subgraph of root 0
     moved = (rows(changed) - rows(bag.rows.x)).abs().sum(1) > 1e-12
-    assert moved[:9].any()
-    assert not moved[9:].any()
+    assert moved[of_first_root].any()
+    assert not moved[~of_first_root].any()

@@ -12,6 +12,8 @@ from expressive import constant_batch, randomised
 from literal import EXAMPLES, Graph, batch_of, both_ways, edge_arguments
 from sargnn.data.batch import PackedBatch
 from sargnn.errors import InputError
+from sargnn.kernels import library
+from sargnn.systems import base
 from sargnn.systems.ecc import (
     ECC,
     ECCConfig,
@@ -42,7 +44,7 @@ def test_kron_reductions_by_hand(matrix: np.ndarray, stays: list[int], expected:
     assert kron_reduction(matrix, np.array(stays, bool)) == pytest.approx(np.array(expected), abs=1e-5)
 
 
-def level_of(x: torch.Tensor, edges: torch.Tensor, label: torch.Tensor) -> Level:
+def level_of(x: torch.Tensor, edges: torch.Tensor, label: torch.Tensor | None) -> Level:
     nodes = torch.arange(len(x))
     return Level(PackedBatch(x, edges[0], edges[1], torch.zeros_like(nodes), 1), label, nodes, nodes)
 
@@ -78,12 +80,38 @@ def test_a_constant_filter_sums_the_neighbours() -> None:
     torch.testing.assert_close(layer(x, level_of(x, edges, label)), expected)
 
 
+def test_labels_that_are_all_one_need_one_sum() -> None:
+    """No label and a label of 1 everywhere: the same result and gradients by another way."""
+    torch.manual_seed(0)
+    x, edges, _ = edge_arguments([EXAMPLES[1]])
+    x.requires_grad_()
+    layer = EdgeConditionedLayer(3, 5).double()
+    results = []
+    for label in (torch.ones(edges.shape[1], 1).double(), None):
+        out = layer(x, level_of(x, edges, label))
+        results.append((out, *torch.autograd.grad(out.square().sum(), [x, *layer.parameters()])))
+    torch.testing.assert_close(*results)
+
+
+@pytest.mark.parametrize("labels", [0, 2])
+def test_kernels_and_pytorch_agree(labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = [labelled_ring([0, 1, 0, 1, 1]), *([] if labels else UNDIRECTED)]
+    model = randomised(ECC(ECCConfig(hidden=8), 3, 2, edge_inputs=labels), 0)
+    results = []
+    for kernels in (library, lambda _: None):
+        monkeypatch.setattr(base, "library", kernels)
+        out = model.encode(batch_of(graphs, "packed")).graph
+        results.append((out, *torch.autograd.grad(out.square().sum(), model.layers.parameters())))
+    torch.testing.assert_close(*results)
+
+
 def test_a_star_keeps_its_leaves_and_joins_them() -> None:
     """Two sides of a bipartite graph; the larger stays; then a complete graph with loops."""
     batch = constant_batch([(4, [(0, 1), (0, 2), (0, 3)])])
     assert isinstance(batch, PackedBatch)
     _, level, _ = coarsened(batch, 2)
     assert level.origin.tolist() == [1, 2, 3]
+    assert level.label is not None
     assert len(level.label) == 9
     matrix = torch.zeros(3, 3).double()
     matrix[level.batch.target, level.batch.source] = level.label.squeeze(1)

@@ -5,6 +5,6 @@ cache folder. Without a compiler there are no kernels, and PyTorch's operations 
 """
 
 from sargnn.kernels.library import library
-from sargnn.kernels.sums import Sums
+from sargnn.kernels.sums import Sums, drop
 
-__all__ = ["Sums", "library"]
+__all__ = ["Sums", "drop", "library"]

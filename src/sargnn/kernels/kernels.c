@@ -62,7 +62,7 @@ static inline void sum_rows(int64_t d, int64_t count, const int64_t *which, cons
     }
 }
 
-/* rows_n += w_n from, with rows_n the row number `which[n]`. */
+/* rows_n += w_n from, with rows_n the row number `which[n]` or, without such a list, n. */
 static inline void spread_row(int64_t d, int64_t count, const int64_t *which, const REAL *w, const REAL *from, REAL *rows)
 {
     int64_t k = 0;
@@ -70,7 +70,7 @@ static inline void spread_row(int64_t d, int64_t count, const int64_t *which, co
         vector v0 = READ(from, k), v1 = READ(from, k + LANES), v2 = READ(from, k + 2 * LANES),
                v3 = READ(from, k + 3 * LANES);
         for (int64_t n = 0; n < count; n++) {
-            REAL *row = rows + which[n] * d + k;
+            REAL *row = rows + (which ? which[n] : n) * d + k;
             AT(row, 0) += w[n] * v0;
             AT(row, LANES) += w[n] * v1;
             AT(row, 2 * LANES) += w[n] * v2;
@@ -80,11 +80,11 @@ static inline void spread_row(int64_t d, int64_t count, const int64_t *which, co
     for (; k + LANES <= d; k += LANES) {
         vector v = READ(from, k);
         for (int64_t n = 0; n < count; n++)
-            AT(rows, which[n] * d + k) += w[n] * v;
+            AT(rows, (which ? which[n] : n) * d + k) += w[n] * v;
     }
     for (; k < d; k++)
         for (int64_t n = 0; n < count; n++)
-            rows[which[n] * d + k] += w[n] * from[k];
+            rows[(which ? which[n] : n) * d + k] += w[n] * from[k];
 }
 
 /* to = x u + y v. */
@@ -216,6 +216,38 @@ void aggregate_backward(int threads, int64_t graphs, int64_t d, const int64_t *n
             if (grad_h)
                 spread_row(d, end - begin, source + begin, w + begin, grad_out + i * d, grad_h);
         }
+    }
+}
+
+/* out_ik = sum_e w_ek h_{source e} over the edges e into each node i, each of which has `kinds` weights. */
+void aggregate_kinds(int threads, int64_t graphs, int64_t d, int64_t kinds, const int64_t *node_ptr,
+                     const int64_t *edge_ptr, const int64_t *source, const REAL *w, const REAL *h, REAL *out)
+{
+    EACH_GRAPH
+        for (int64_t i = node_ptr[b]; i < node_ptr[b + 1]; i++) {
+            REAL *to = out + i * kinds * d;
+            memset(to, 0, kinds * d * sizeof(REAL));
+            for (int64_t e = edge_ptr[i]; e < edge_ptr[i + 1]; e++)
+                spread_row(d, kinds, 0, w + e * kinds, h + source[e] * d, to);
+        }
+}
+
+void aggregate_kinds_backward(int threads, int64_t graphs, int64_t d, int64_t kinds, const int64_t *node_ptr,
+                              const int64_t *edge_ptr, const int64_t *source, const REAL *w, const REAL *h,
+                              const REAL *grad_out, REAL *grad_w, REAL *grad_h)
+{
+    EACH_GRAPH {
+        REAL part[d];
+        memset(grad_h + node_ptr[b] * d, 0, (node_ptr[b + 1] - node_ptr[b]) * d * sizeof(REAL));
+        for (int64_t i = node_ptr[b]; i < node_ptr[b + 1]; i++)
+            for (int64_t e = edge_ptr[i]; e < edge_ptr[i + 1]; e++) {
+                const REAL *from = grad_out + i * kinds * d;
+                REAL *to = grad_h + source[e] * d;
+                for (int64_t k = 0; k < kinds; k++)
+                    grad_w[e * kinds + k] = dot(d, from + k * d, h + source[e] * d);
+                sum_rows(d, kinds, 0, w + e * kinds, from, part);
+                combine(d, to, 1, to, 1, part);
+            }
     }
 }
 

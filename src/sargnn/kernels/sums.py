@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import Function, once_differentiable
 
-__all__ = ["Sums"]
+__all__ = ["Sums", "drop"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,22 +51,27 @@ class Sums:
         """``sum_j w_ij h_j`` over the neighbours of each node."""
         return _Aggregate.apply(w, h, self)
 
+    def aggregate_kinds(self, w: Float[Tensor, "E K"], h: Float[Tensor, "N d"]) -> Float[Tensor, "N K d"]:
+        """``sum_j w_ijk h_j`` over the neighbours of each node, for each of the K weights of an edge."""
+        return _AggregateKinds.apply(w, h, self)
+
     def weighted_mean(
         self, w: Float[Tensor, " E"], t: Float[Tensor, " N"], z: Float[Tensor, "N d"]
     ) -> Float[Tensor, "N d"]:
         """``sum_j w_ij t_j z_j / sum_j w_ij t_j`` over the neighbours of each node; w has no gradient."""
         return _WeightedMean.apply(w, t, z, self)
 
-    def drop(self, h: Float[Tensor, "..."], p: float) -> Float[Tensor, "..."]:
-        """Each number 0 with probability p, the others divided by 1 - p, as ``torch.nn.functional.dropout``."""
-        seed = int(torch.randint(2**63 - 1, ()))  # one draw of PyTorch's generator, so that its seed decides
-        return _Drop.apply(h, p, seed, self)
-
-    def call(self, name: str, d: int, *tensors: Tensor | None) -> None:
+    def call(self, name: str, sizes: int | tuple[int, ...], *tensors: Tensor | None) -> None:
         """A function of the library, over all graphs."""
         pointers = (c_void_p(None if tensor is None else tensor.data_ptr()) for tensor in tensors)
-        graphs = len(self.node_ptr) - 1
-        getattr(self.library, name)(c_int(torch.get_num_threads()), c_int64(graphs), c_int64(d), *pointers)
+        graphs, sizes = len(self.node_ptr) - 1, (sizes,) if isinstance(sizes, int) else sizes
+        getattr(self.library, name)(c_int(torch.get_num_threads()), *map(c_int64, (graphs, *sizes)), *pointers)
+
+
+def drop(h: Float[Tensor, "..."], p: float, library: CDLL) -> Float[Tensor, "..."]:
+    """Each number 0 with probability p, the others divided by 1 - p, as ``torch.nn.functional.dropout``."""
+    seed = int(torch.randint(2**63 - 1, ()))  # one draw of PyTorch's generator, so that its seed decides
+    return _Drop.apply(h, p, seed, library)
 
 
 class _Attend(Function):
@@ -136,6 +141,30 @@ class _Aggregate(Function):
         return grad_w, grad_h, None
 
 
+class _AggregateKinds(Function):
+    @staticmethod
+    def forward(ctx: Any, w: Tensor, h: Tensor, sums: Sums) -> Tensor:
+        w, h = w.contiguous(), h.contiguous()
+        out = h.new_empty(len(h), w.shape[1], h.shape[1])
+        sizes = h.shape[1], w.shape[1]
+        sums.call("aggregate_kinds", sizes, sums.node_ptr, sums.edge_ptr, sums.source, w, h, out)
+        ctx.sums = sums
+        ctx.save_for_backward(w, h)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor, Tensor, None]:
+        w, h = ctx.saved_tensors
+        sums: Sums = ctx.sums
+        sizes, grad_w, grad_h = (h.shape[1], w.shape[1]), torch.empty_like(w), torch.empty_like(h)
+        sums.call(
+            "aggregate_kinds_backward", sizes, sums.node_ptr, sums.edge_ptr, sums.source,
+            w, h, grad_out.contiguous(), grad_w, grad_h,
+        )  # fmt: skip
+        return grad_w, grad_h, None
+
+
 class _WeightedMean(Function):
     @staticmethod
     def forward(ctx: Any, w: Tensor, t: Tensor, z: Tensor, sums: Sums) -> Tensor:
@@ -161,8 +190,8 @@ class _WeightedMean(Function):
 
 class _Drop(Function):
     @staticmethod
-    def forward(ctx: Any, h: Tensor, p: float, seed: int, sums: Sums) -> Tensor:
-        ctx.rest = p, seed, sums
+    def forward(ctx: Any, h: Tensor, p: float, seed: int, library: CDLL) -> Tensor:
+        ctx.rest = p, seed, library
         return _dropped(h, *ctx.rest)
 
     @staticmethod
@@ -171,12 +200,12 @@ class _Drop(Function):
         return _dropped(grad_out, *ctx.rest), None, None, None  # the seed drops the same places again
 
 
-def _dropped(h: Tensor, p: float, seed: int, sums: Sums) -> Tensor:
+def _dropped(h: Tensor, p: float, seed: int, library: CDLL) -> Tensor:
     h = h.contiguous()
     out = torch.empty_like(h)
     pointers = (c_void_p(tensor.data_ptr()) for tensor in (h, out))
     level = min(int(p * 2**32), 2**32 - 1)
-    sums.library.drop(c_int64(h.numel()), c_uint64(seed), c_uint32(level), c_double(1 / (1 - p)), *pointers)
+    library.drop(c_int64(h.numel()), c_uint64(seed), c_uint32(level), c_double(1 / (1 - p)), *pointers)
     return out
 
 

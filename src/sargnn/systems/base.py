@@ -3,21 +3,26 @@ that work in both layouts."""
 
 from __future__ import annotations
 
+from ctypes import CDLL
 from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn import functional as F
 
-from sargnn.data.batch import Batch, PackedBatch, PaddedBatch
+from sargnn.data.batch import Batch, CompressedBatch, ListedBatch, PackedBatch, PaddedBatch
 from sargnn.errors import InputError
+from sargnn.kernels import Sums, drop, library
 from sargnn.nn.graph_model import Encoding, GraphModel
 
 __all__ = [
     "TIE",
     "DenseModel",
     "PaddedGroup",
+    "dropout",
     "graph_max",
+    "listed_batch",
     "node_ranks",
     "padded_groups",
     "real_nodes",
@@ -70,6 +75,37 @@ class PaddedGroup(NamedTuple):
     """Which graphs of the packed batch they are."""
     rows: Tensor
     """Which of its rows their nodes are, graph after graph."""
+
+
+def listed_batch(
+    x: Float[Tensor, "N F"],
+    node_ptr: Int[Tensor, " graph_starts"],
+    edge_ptr: Int[Tensor, " node_starts"],
+    source: Int[Tensor, " E"],
+) -> ListedBatch:
+    """A batch of graphs that a system has made, whose edges are given target after target: for the C kernels where
+    there are some.
+
+    >>> listed_batch(torch.ones(2, 1), torch.tensor([0, 2]), torch.tensor([0, 0, 1]), torch.tensor([0])).target.tolist()
+    [1]
+    """
+    kernels = _kernels(x)
+    if kernels is not None:
+        return CompressedBatch(x, Sums(kernels, node_ptr, edge_ptr, source))
+    target, graph = (torch.repeat_interleave(ptr.diff()) for ptr in (edge_ptr, node_ptr))
+    return PackedBatch(x, source, target, graph, len(node_ptr) - 1)
+
+
+def dropout(h: Float[Tensor, "..."], p: float) -> Float[Tensor, "..."]:
+    """Each number 0 with probability p, the others divided by 1 - p: by the C kernel where there is one, because on a
+    CPU PyTorch spends more time on the draws than on a small map."""
+    kernels = _kernels(h) if p else None
+    return F.dropout(h, p) if kernels is None else drop(h, p, kernels)
+
+
+def _kernels(h: Tensor) -> CDLL | None:
+    """The C kernels for such numbers, where there are some; ``torch.compile`` cannot see into them."""
+    return library(h.dtype) if h.device.type == "cpu" and not torch.compiler.is_compiling() else None
 
 
 def padded_groups(batch: PackedBatch, cells: int = 2**20) -> list[PaddedGroup]:

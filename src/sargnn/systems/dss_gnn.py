@@ -30,17 +30,19 @@ Choices:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.autograd.function import Function, once_differentiable
+from torch.nn import functional as F
 
-from sargnn.data.batch import Batch, PackedBatch
+from sargnn.data.batch import Batch, ListedBatch, PackedBatch
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import perceptron
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import require_at_least, require_share
+from sargnn.systems.base import listed_batch, require_at_least, require_share
 
 __all__ = ["DSSGNN", "Bag", "DSSGNNConfig", "ego_networks"]
 
@@ -86,30 +88,21 @@ class DSSGNN(GraphModel):
         h = bag.rows.x
         for layer in self.layers:
             h = layer(h, bag, batch)
-        nodes = over_copies(h, bag, batch)
+        nodes = over_copies(h, bag)
         return Encoding(batch.pool(batch.uniform, nodes), nodes, ())
-
-
-@dataclass(frozen=True, eq=False)
-class CountedBatch(PackedBatch):
-    """A batch in which a row stands for ``count`` equal ones."""
-
-    count: Float[Tensor, " N"] | None = None
-
-    def moments(self, h: Float[Tensor, "N d"]) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"], Float[Tensor, ""]]:
-        assert self.count is not None
-        total = self.count.sum()
-        mean = self.count @ h / total
-        return mean, self.count @ (h - mean).square() / total, total
 
 
 class Bag(NamedTuple):
     """The subgraphs of all graphs of a batch as one batch, with a row for every node near a root and one for all others
-    of its kind."""
+    of its kind, the copies of a node one after the other."""
 
-    rows: CountedBatch
-    node: Tensor
-    """The node of the original batch that each row is a copy of."""
+    rows: ListedBatch
+    copies: ListedBatch
+    """The same rows without edges, the copies of each node as one graph."""
+    repeats: Float[Tensor, " rows"] | None
+    """How many equal rows each stands for; none: all for themselves."""
+    share: Float[Tensor, " rows"]
+    """Of the n copies of its node: count / n."""
 
 
 class DSSLayer(nn.Module):
@@ -121,8 +114,8 @@ class DSSLayer(nn.Module):
         self.together = GIN(width, out)
 
     def forward(self, h: Float[Tensor, "rows d_in"], bag: Bag, batch: PackedBatch) -> Float[Tensor, "rows d_out"]:
-        shared = self.together(over_copies(h, bag, batch), batch)
-        return (self.each(h, bag.rows) + shared[bag.node]).relu()
+        shared = self.together(over_copies(h, bag), batch)
+        return (self.each(h, bag.rows, bag.repeats) + bag.copies.spread(shared)).relu()
 
 
 class GIN(nn.Module):
@@ -131,69 +124,137 @@ class GIN(nn.Module):
     def __init__(self, width: int, out: int) -> None:
         super().__init__()
         self.maps = nn.ModuleList(nn.Linear(d, out, bias=False) for d in (width, out))
-        self.norms = nn.ModuleList(BatchNorm(out) for _ in range(2))
+        self.norms = nn.ModuleList(CountedNorm(out) for _ in range(2))
+        self.narrows = width > out
 
-    def forward(self, h: Float[Tensor, "N d_in"], batch: PackedBatch) -> Float[Tensor, "N d_out"]:
-        h = self.norms[0](self.maps[0](batch.aggregate(batch.ones, h)), batch).relu()
-        return self.norms[1](self.maps[1](h), batch)
+    def forward(
+        self, h: Float[Tensor, "N d_in"], batch: ListedBatch, count: Float[Tensor, " N"] | None = None
+    ) -> Float[Tensor, "N d_out"]:
+        if self.narrows:  # the sum of what is mapped is what the sum is mapped to
+            h = batch.aggregate(batch.ones, self.maps[0](h))
+        else:
+            h = self.maps[0](batch.aggregate(batch.ones, h))
+        h = self.norms[0](h, batch, count).relu()
+        return self.norms[1](self.maps[1](h), batch, count)
 
 
-def over_copies(h: Float[Tensor, "rows d"], bag: Bag, batch: PackedBatch) -> Float[Tensor, "N d"]:
+class CountedNorm(BatchNorm):
+    """Batch normalisation in which a row stands for ``count`` equal ones."""
+
+    def forward(  # type: ignore[override]
+        self, h: Float[Tensor, "N d"], batch: ListedBatch, count: Float[Tensor, " N"] | None = None
+    ) -> Float[Tensor, "N d"]:
+        if count is None or not self.training:
+            return super().forward(h, batch)
+        total = count.sum()
+        out, mean, variance = _Normalise.apply(h, count / total, self.weight, self.bias, self.epsilon)
+        unbiased = variance * (total / (total - 1).clamp(min=1))
+        for running, new in ((self.running_mean, mean), (self.running_variance, unbiased)):
+            running.mul_(1 - self.momentum).add_(new * self.momentum)
+        return out
+
+
+class _Normalise(Function):
+    """y_i = (h_i - mean) / sqrt(variance + ε), scaled and shifted, where row i has a share s_i in mean and variance.
+
+    Given the gradient g of y, that of h_i is (g_i - s_i (Σ_j g_j + y_i Σ_j g_j y_j)) / sqrt(variance + ε): half the
+    passes over the rows that PyTorch would derive.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, h: Tensor, share: Tensor, weight: Tensor, bias: Tensor, epsilon: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        mean = share @ h
+        y = h - mean
+        variance = share @ (y * y)
+        scale = (variance + epsilon).rsqrt()
+        y *= scale
+        ctx.save_for_backward(y, share, weight, scale)
+        ctx.mark_non_differentiable(mean, variance)
+        return (y * weight).add_(bias), mean, variance
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor, None, Tensor, Tensor, None]:
+        y, share, weight, scale = ctx.saved_tensors
+        grad_bias, grad_weight = grad.sum(0), (grad * y).sum(0)
+        common = (y * grad_weight).add_(grad_bias).mul_(share.unsqueeze(-1))
+        return torch.sub(grad, common, out=common).mul_(scale * weight), None, grad_weight, grad_bias, None
+
+
+def over_copies(h: Float[Tensor, "rows d"], bag: Bag) -> Float[Tensor, "N d"]:
     """x̄: the mean over the copies of each node."""
-    assert bag.rows.count is not None
-    counted = h * bag.rows.count.unsqueeze(-1)
-    total = h.new_zeros(len(batch.graph), h.shape[-1]).index_add(0, bag.node, counted)
-    return total * batch.uniform.unsqueeze(-1)  # as many copies as the graph has nodes
+    return bag.copies.pool(bag.share, h)
 
 
 def ego_networks(batch: PackedBatch, hops: int) -> Bag:
     """EGO+: for every node r all nodes of its graph, marked, with the edges whose ends are within ``hops`` of r.
 
-    First the nodes near each root, roots in the order of the nodes; then, for every node, its copies that are not near.
+    Node after node: its copies near each root, roots in the order of the nodes, then one for those that are not near.
     """
     sizes = torch.bincount(batch.graph, minlength=batch.num_graphs)
-    root, number = _each(sizes[batch.graph])
-    node = (sizes.cumsum(0) - sizes)[batch.graph[root]] + number
-    near, start, end = _near(batch, node, node == root, hops)
-    place = near.cumsum(0) - 1  # of the near rows among themselves
-    apart = sizes[batch.graph] - torch.bincount(node[near], minlength=len(batch.graph))
-    copied = torch.cat([node[near], apart.nonzero().squeeze(1)])
-    count = torch.cat([torch.ones_like(node[near]), apart[apart > 0]]).to(batch.x)
-    marked = torch.cat([(node == root)[near], torch.zeros_like(apart[apart > 0], dtype=torch.bool)])
-    x = torch.cat([torch.stack([marked, ~marked], dim=1).to(batch.x), batch.x[copied]], dim=1)
-    loops = torch.arange(len(copied), device=copied.device)
-    source, target = torch.cat([place[start], loops]), torch.cat([place[end], loops])
-    return Bag(CountedBatch(x, source, target, batch.graph[copied], batch.num_graphs, count=count), copied)
-
-
-def _near(batch: PackedBatch, node: Tensor, is_root: Tensor, hops: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Of a row for each ``node`` in each subgraph: which are within ``hops`` of the root, and the edges among those, as
-    rows where they start and end."""
-    between = batch.source != batch.target
-    by_source = batch.source[between].argsort(stable=True)
-    source, target = batch.source[between][by_source], batch.target[between][by_source]
-    degree = torch.bincount(source, minlength=len(batch.graph))
-    first = degree.cumsum(0) - degree
-
-    def steps_from(near: Tensor) -> tuple[Tensor, Tensor]:
-        """The rows that are near, each with every row that an edge leads to: in all subgraphs, nodes stand alike."""
-        rows = near.nonzero().squeeze(1)
-        which, number = _each(degree[node[rows]])
-        edge = first[node[rows]][which] + number
-        return rows[which], rows[which] + target[edge] - source[edge]
-
-    near = is_root
+    roots = sizes.index_select(0, batch.graph)
+    node, root = _each(roots + 1)  # a node has a place for each root, and one for none
+    first = _starts(roots + 1)[:-1]
+    marked = root == _each(sizes)[1].index_select(0, node)
+    step = first[batch.target] - first[batch.source]  # the same for all roots
+    near, forward, back = marked, _Edges.at(batch.source, step), _Edges.at(batch.target, -step)
     for _ in range(hops):
-        near = near.index_fill(0, steps_from(near)[1], True)
-    start, end = steps_from(near)
-    return near, start[near[end]], end[near[end]]
+        near = near.index_fill(0, forward.along(near.nonzero().squeeze(1), node)[1], True)
+    apart = roots - torch.bincount(node[near], minlength=len(roots))
+    listed = near.index_put((first + roots,), apart > 0)
+    rows = listed.nonzero().squeeze(1)
+    target, start = back.along(rows, node)
+    joined = near.index_select(0, start) | (start == rows.index_select(0, target))
+    edges = _starts(torch.bincount(target[joined], minlength=len(rows)))
+    source = (listed.cumsum(0) - 1).index_select(0, start[joined])
+    node, marked = node.index_select(0, rows), marked.index_select(0, rows)
+    count = torch.where(near.index_select(0, rows), 1, apart.index_select(0, node)).to(batch.x)
+    copies = _starts(torch.bincount(node, minlength=len(roots)))
+    x = torch.cat([torch.stack([marked, ~marked], dim=1).to(batch.x), batch.x.index_select(0, node)], dim=1)
+    return Bag(
+        listed_batch(x, copies[_starts(sizes)], edges, source),
+        listed_batch(x, copies, torch.zeros_like(edges), source[:0]),
+        count if apart.any() else None,
+        count * batch.uniform.index_select(0, node),
+    )
 
 
-def _each(counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Every index as often as it counts, and 0, 1, 2, ... within each.
+class _Edges(NamedTuple):
+    """The edges at each node, each a step from one of its places to one of its neighbour's."""
+
+    degree: Tensor
+    first: Tensor
+    step: Tensor
+
+    @classmethod
+    def at(cls, node: Tensor, step: Tensor) -> _Edges:
+        degree = torch.bincount(node)
+        return cls(degree, _starts(degree), step.index_select(0, node.argsort(stable=True)))
+
+    def along(self, places: Tensor, node: Tensor) -> tuple[Tensor, Tensor]:
+        """Every step from these places, each of its ``node``: from which of them, and where to."""
+        own = node.index_select(0, places)
+        which, number = _each(self.degree.index_select(0, own), self.first.index_select(0, own))
+        return which, places.index_select(0, which) + self.step.index_select(0, number)
+
+
+def _each(counts: Tensor, first: Tensor | int = 0) -> tuple[Tensor, Tensor]:
+    """Every index as often as it counts, and first, first + 1, ... within each.
 
     >>> [part.tolist() for part in _each(torch.tensor([2, 0, 3]))]
     [[0, 0, 2, 2, 2], [0, 1, 0, 1, 2]]
     """
     index = torch.repeat_interleave(counts)
-    return index, torch.arange(len(index), device=index.device) - (counts.cumsum(0) - counts)[index]
+    offset = first - _starts(counts)[:-1]
+    return index, offset.index_select(0, index) + torch.arange(len(index), device=index.device)
+
+
+def _starts(counts: Tensor) -> Tensor:
+    """Where the items of each begin, and where they end.
+
+    >>> _starts(torch.tensor([2, 0, 3])).tolist()
+    [0, 2, 2, 5]
+    """
+    return F.pad(counts.cumsum(0), (1, 0))

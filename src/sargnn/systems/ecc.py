@@ -30,15 +30,16 @@ Choices:
 - The original averages over neighbours and itself, without a root weight; Errica's sum with root weight is followed.
   The original's random sparsification, which enlarges the training set, is left out, as there; entries of L' below 1e-4
   are dropped.
-- The halves of a graph are remembered by its structure: computed once in a process.
+- The halves of a graph are remembered by its structure and inputs: computed once in a process.
 - No node scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -47,12 +48,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch, PackedBatch
+from sargnn.data.batch import Batch, ListedBatch, PackedBatch
 from sargnn.nn.edges import edge_inputs_of
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import perceptron
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import require_at_least, require_share
+from sargnn.systems.base import listed_batch, require_at_least, require_share
 
 __all__ = ["ECC", "ECCConfig", "cut", "kron_reduction"]
 
@@ -116,10 +117,10 @@ class ECC(GraphModel):
         h = batch.x
         for number, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
             if number and number % self.config.layers == 0:
-                h = h[levels[number // self.config.layers].kept]
+                h = h.index_select(0, levels[number // self.config.layers].kept)
             level = levels[number // self.config.layers]
             h = norm(layer(h, level).relu(), level.batch)
-            h = F.dropout(h, self.config.dropout, self.training)
+            h = level.batch.dropout(h, self.config.dropout) if self.training else h
         nodes = h.new_zeros(len(batch.x), h.shape[1]).index_put((levels[-1].origin,), h)
         return Encoding(levels[-1].batch.pool(levels[-1].batch.uniform, h), nodes, ())
 
@@ -127,10 +128,10 @@ class ECC(GraphModel):
 class Level(NamedTuple):
     """A batch after so many halvings."""
 
-    batch: PackedBatch
+    batch: ListedBatch
     """Its edges are the labelled ones."""
-    label: Tensor
-    """``[E, labels]``."""
+    label: Tensor | None
+    """``[E, labels]``; none: 1 everywhere."""
     kept: Tensor
     """Rows of the level above that these nodes are."""
     origin: Tensor
@@ -147,71 +148,81 @@ class EdgeConditionedLayer(nn.Module):
         self.theta = nn.Linear((FILTERS + 1) * width, out, bias=False)
 
     def forward(self, h: Float[Tensor, "N d_in"], level: Level) -> Float[Tensor, "N d_out"]:
-        filters = self.filter(level.label).relu().T
-        filters = torch.cat([filters, torch.ones_like(filters[:1])])  # the last one carries b_2
-        sent, heard = h[level.batch.source], torch.zeros_like(h)
-        # One filter after the other: all at once would hold 17 x E x d numbers.
-        sums = [heard.index_add(0, level.batch.target, weight.unsqueeze(-1) * sent) for weight in filters]
-        return self.root(h) + self.theta(torch.cat(sums, dim=-1))
+        filters = self.filter(h.new_ones(1, 1) if level.label is None else level.label).relu()
+        filters = F.pad(filters, (0, 1), value=1.0)  # the last one carries b_2
+        if level.label is None:  # the same Θ for all edges
+            theta = filters @ self.theta.weight.unflatten(1, (FILTERS + 1, -1))  # [out, 1, width]
+            return self.root(h) + F.linear(level.batch.aggregate(level.batch.ones, h), theta.squeeze(1))
+        return self.root(h) + self.theta(level.batch.aggregate_kinds(filters, h).flatten(1))
 
 
 def coarsened(batch: PackedBatch, halvings: int) -> list[Level]:
     """The batch, and the batch after each halving."""
-    between = batch.source != batch.target
-    edges = PackedBatch(batch.x, batch.source[between], batch.target[between], batch.graph, batch.num_graphs)
-    nodes = torch.arange(len(batch.x), device=batch.x.device)
-    label = batch.x.new_ones(len(edges.source), 1) if batch.edges is None else batch.edges[:, between].T
-    levels = [Level(edges, label, nodes, nodes)]
-    graphs = list(_structures(edges))
-    for _ in range(halvings):
-        halves = [halved(graph.laplacian, graph.totals) for graph in graphs]
-        kept = [start + half for start, (_, half) in zip(_starts(graphs), halves, strict=False)]
-        graphs = [
-            Structure(laplacian, graph.totals[half], graph.origin[half])
-            for graph, (laplacian, half) in zip(graphs, halves, strict=True)
-        ]
-        levels.append(_level(batch, np.concatenate(kept), graphs))
+    order = batch.target.argsort(stable=True)
+    order = order[batch.source[order] != batch.target[order]]
+    source, target = batch.source[order], batch.target[order]
+    nodes, edges = (
+        F.pad(torch.bincount(of, minlength=count).cumsum(0), (1, 0))
+        for of, count in ((batch.graph, batch.num_graphs), (target, len(batch.x)))
+    )
+    whole = torch.arange(len(batch.x), device=batch.x.device)
+    label = None if batch.edges is None else batch.edges[:, order].T
+    levels = [Level(listed_batch(batch.x, nodes, edges, source), label, whole, whole)]
+    own = (torch.stack([source, target]) - nodes[batch.graph[target]]).cpu().numpy()
+    totals = batch.x.detach().sum(1).double().cpu().numpy()
+    parts = list(zip(*(ptr.tolist() for ptr in (nodes, edges[nodes])), strict=True))
+    graphs = [
+        all_halves(own[:, first_edge:last_edge].tobytes(), totals[first:last].tobytes(), halvings)
+        for (first, first_edge), (last, last_edge) in pairwise(parts)
+    ]
+    for halves in zip(*graphs, strict=True):
+        levels.append(_level(levels[-1], halves))
     return levels
 
 
-class Structure(NamedTuple):
-    """One graph on the way down: its Laplacian, the sum of each node's inputs, and which nodes of the batch it has."""
+class Half(NamedTuple):
+    """What a halving leaves of one graph: an edge for every entry of its Laplacian, row after row."""
 
-    laplacian: np.ndarray
-    totals: np.ndarray
-    origin: np.ndarray
-
-
-def _structures(batch: PackedBatch) -> Iterator[Structure]:
-    edges = batch.edge_index[:, batch.graph[batch.target].argsort(stable=True)].cpu().numpy()
-    sizes, counts = (
-        np.concatenate([[0], torch.bincount(graph, minlength=batch.num_graphs).cumsum(0).cpu().numpy()])
-        for graph in (batch.graph, batch.graph[batch.target])
-    )
-    totals = batch.x.detach().sum(1).double().cpu().numpy()
-    for graph in range(batch.num_graphs):
-        nodes = np.arange(sizes[graph], sizes[graph + 1])
-        own = edges[:, counts[graph] : counts[graph + 1]] - sizes[graph]
-        yield Structure(normalised_laplacian(len(nodes), own), totals[nodes], nodes)
+    before: int
+    """Nodes before."""
+    kept: np.ndarray
+    """Which of them stay."""
+    degree: np.ndarray
+    source: np.ndarray
+    label: np.ndarray
 
 
-def _starts(graphs: list[Structure]) -> np.ndarray:
-    """The row of each graph's first node, when all are listed one after the other."""
-    return np.cumsum([0, *(len(graph.laplacian) for graph in graphs)])
+def _level(above: Level, halves: Sequence[Half]) -> Level:
+    """The halves of all graphs as one batch."""
+    before, kept, degree, source, label = zip(*halves, strict=True)
+    nodes, edges = (np.array([len(part) for part in parts]) for parts in (kept, source))
+    arrays = (
+        np.concatenate(kept) + np.repeat(_starts(before)[:-1], nodes), _starts(nodes), _starts(np.concatenate(degree)),
+        np.concatenate(source) + np.repeat(_starts(nodes)[:-1], edges), np.concatenate(label)[:, None],
+    )  # fmt: skip
+    x = above.batch.x
+    rows, *structure, values = (torch.from_numpy(array).to(x.device) for array in arrays)
+    return Level(listed_batch(x[rows], *structure), values.to(x), rows, above.origin[rows])
 
 
-def _level(batch: PackedBatch, kept: np.ndarray, graphs: list[Structure]) -> Level:
-    """The reduced graphs as one batch, with an edge for every entry of their Laplacians."""
-    entries = [np.nonzero(np.abs(graph.laplacian) > SMALL) for graph in graphs]
-    starts = _starts(graphs)
-    target, source = (
-        np.concatenate([found[axis] + start for found, start in zip(entries, starts, strict=False)]) for axis in (0, 1)
-    )
-    label = np.concatenate([graph.laplacian[found] for graph, found in zip(graphs, entries, strict=True)])
-    origin = np.concatenate([graph.origin for graph in graphs])
-    rows = [torch.from_numpy(index).to(batch.x.device) for index in (source, target, kept, origin)]
-    small = PackedBatch(batch.x[rows[3]], rows[0], rows[1], batch.graph[rows[3]], batch.num_graphs)
-    return Level(small, torch.from_numpy(label).to(batch.x).unsqueeze(1), rows[2], rows[3])
+def _starts(counts: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Where the items of each begin, and where the last end."""
+    return np.concatenate([[0], np.cumsum(counts)])
+
+
+@lru_cache(maxsize=50_000)
+def all_halves(edges: bytes, totals: bytes, halvings: int) -> tuple[Half, ...]:
+    """Each halving of the graph with these edges (int64 [2, E]) and this sum of the inputs of each node (float64)."""
+    values = np.frombuffer(totals)
+    laplacian = normalised_laplacian(len(values), np.frombuffer(edges, np.int64).reshape(2, -1))
+    halves = []
+    for _ in range(halvings):
+        reduced, kept = halved(laplacian, values)
+        target, source = np.nonzero(np.abs(reduced) > SMALL)
+        degree = np.bincount(target, minlength=len(kept))
+        halves.append(Half(len(values), kept, degree, source, reduced[target, source]))
+        laplacian, values = reduced, values[kept]
+    return tuple(halves)
 
 
 def normalised_laplacian(nodes: int, edges: np.ndarray) -> np.ndarray:
@@ -225,38 +236,29 @@ def normalised_laplacian(nodes: int, edges: np.ndarray) -> np.ndarray:
 
 def halved(laplacian: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The Kron reduction to the halves that stay, and which nodes they are; ``totals`` decides between equal halves."""
-    side = np.frombuffer(cut(laplacian.tobytes(), len(laplacian)), np.int64).reshape(2, -1)
+    part, side = cut(laplacian)
     stays = np.ones(len(laplacian), bool)
-    for part in np.unique(side[0]):
-        nodes = np.flatnonzero(side[0] == part)
-        sign = side[1, nodes]
+    for number in np.unique(part):
+        nodes = np.flatnonzero(part == number)
+        sign = side[nodes]
         sums = [(np.count_nonzero(sign == s), round(float(totals[nodes[sign == s]].sum()), 9)) for s in (1, -1)]
         goes = -1 if sums[0] >= sums[1] else 1
         stays[nodes[sign == goes]] = False
-    kept = np.flatnonzero(stays)
-    reduced = np.frombuffer(_kron(laplacian.tobytes(), len(laplacian), stays.tobytes()))
-    return reduced.reshape(len(kept), len(kept)), kept
+    return kron_reduction(laplacian, stays), np.flatnonzero(stays)
 
 
-@lru_cache(maxsize=20_000)
-def cut(laplacian: bytes, nodes: int) -> bytes:
-    """int64 [2, n]: the connected part of each node, and on which side of the cut of that part it lies: 1, -1 or 0."""
+def cut(laplacian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The connected part of each node, and on which side of the cut of that part it lies: 1, -1 or 0."""
     from scipy.sparse.csgraph import connected_components
 
-    matrix = np.frombuffer(laplacian).reshape(nodes, nodes)
-    parts, part = connected_components(np.abs(matrix) > ZERO, directed=False)
-    side = np.zeros(nodes, np.int64)
+    parts, part = connected_components(np.abs(laplacian) > ZERO, directed=False)
+    side = np.zeros(len(laplacian), np.int64)
     for number in range(parts):
         own = np.flatnonzero(part == number)
         if len(own) > 1:
-            vector = np.linalg.eigh(matrix[np.ix_(own, own)])[1][:, -1]
+            vector = np.linalg.eigh(laplacian[np.ix_(own, own)])[1][:, -1]
             side[own] = np.sign(np.where(np.abs(vector) > 1e-7, vector, 0))
-    return np.stack([part.astype(np.int64), side]).tobytes()
-
-
-@lru_cache(maxsize=20_000)
-def _kron(laplacian: bytes, nodes: int, stays: bytes) -> bytes:
-    return kron_reduction(np.frombuffer(laplacian).reshape(nodes, nodes), np.frombuffer(stays, bool)).tobytes()
+    return part, side
 
 
 def kron_reduction(laplacian: np.ndarray, stays: np.ndarray) -> np.ndarray:

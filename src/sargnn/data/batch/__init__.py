@@ -21,7 +21,7 @@ edge          ``[E]``             ``[B, n, n]`` (target, source), 0 where there 
 
 from sargnn.data.batch.base import Batch
 from sargnn.data.batch.compressed import CompressedBatch
-from sargnn.data.batch.packed import FilledBatch, PackedBatch
+from sargnn.data.batch.packed import FilledBatch, ListedBatch, PackedBatch
 from sargnn.data.batch.padded import PaddedBatch, PairedBatch
 
-__all__ = ["Batch", "CompressedBatch", "FilledBatch", "PackedBatch", "PaddedBatch", "PairedBatch"]
+__all__ = ["Batch", "CompressedBatch", "FilledBatch", "ListedBatch", "PackedBatch", "PaddedBatch", "PairedBatch"]

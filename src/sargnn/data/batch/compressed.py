@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sargnn.data.batch.base import once
 from sargnn.data.batch.packed import ListedBatch
-from sargnn.kernels import Sums
+from sargnn.kernels import Sums, drop
 
 if TYPE_CHECKING:
     from sargnn.data.tensor_set import HeldRows
@@ -51,13 +51,16 @@ class CompressedBatch(ListedBatch):
         fits = weights.dim() <= 2 and weights.shape[:-1] == h.shape[:-2]
         return self.sums.aggregate(weights, h) if fits else super().aggregate(weights, h)
 
+    def aggregate_kinds(self, weights: Float[Tensor, "E K"], h: Float[Tensor, "N d"]) -> Float[Tensor, "N K d"]:
+        return self.sums.aggregate_kinds(weights, h)
+
     def weighted_mean(
         self, weights: Float[Tensor, " E"], t: Float[Tensor, " N"], z: Float[Tensor, "N d"]
     ) -> Float[Tensor, "N d"]:
         return self.sums.weighted_mean(weights, t, z)
 
     def dropout(self, h: Float[Tensor, "N d"], p: float) -> Float[Tensor, "N d"]:
-        return self.sums.drop(h, p)
+        return drop(h, p, self.sums.library)
 
     @property
     def source(self) -> Int[Tensor, " E"]:  # type: ignore[override]

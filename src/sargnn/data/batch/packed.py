@@ -56,6 +56,11 @@ class ListedBatch(Batch):
         messages = weights.unsqueeze(-1) * h.index_select(-2, self.source)
         return _segment_sum(messages, self.target, h.shape[-2])
 
+    def aggregate_kinds(self, weights: Float[Tensor, "E K"], h: Float[Tensor, "N d"]) -> Float[Tensor, "N K d"]:
+        """``sum_j weights_ijk h_j`` over each neighbourhood, for each of the K weights of an edge."""
+        # One after the other: all at once would hold K x E x d numbers.
+        return torch.stack([self.aggregate(weight, h) for weight in weights.unbind(-1)], dim=-2)
+
     def neighbour_sum(self, weights: Float[Tensor, "... E"], v: Float[Tensor, "... N"]) -> Float[Tensor, "... N"]:
         return self.aggregate(weights, v.unsqueeze(-1)).squeeze(-1)
 
