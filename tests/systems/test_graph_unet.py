@@ -9,15 +9,17 @@ from torch.nn import functional as F
 
 from expressive import constant_batch, randomised
 from literal import EXAMPLES, Graph, batch_of, graph
-from sargnn.data.batch import PackedBatch
+from sargnn.data.batch import ListedBatch, PackedBatch
 from sargnn.errors import InputError
-from sargnn.systems.graph_unet import GraphUNet, GraphUNetConfig, best, coarser, column_weights, unpooled
+from sargnn.kernels import library
+from sargnn.systems import base
+from sargnn.systems.graph_unet import GraphUNet, GraphUNetConfig, Level, best, coarser, column_weights, unpooled
 
 UNDIRECTED = [EXAMPLES[i] for i in (0, 1, 2, 3, 5)]
 
 
 def test_five_nodes_become_four_three_and_two() -> None:
-    level = batch_of([graph(5, []), graph(1, [])], "packed")
+    level: ListedBatch = batch_of([graph(5, []), graph(1, [])], "packed")
     sizes = []
     for ratio in (0.9, 0.8, 0.7):
         level = coarser(level, best(level.x[:, 0], ratio, level))
@@ -80,6 +82,16 @@ def test_the_batch_is_the_dense_net_graph_by_graph() -> None:
         torch.testing.assert_close(vector, dense(model, g))
 
 
+def test_kernels_and_pytorch_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = randomised(GraphUNet(GraphUNetConfig(hidden=8), 3, 2), 0)
+    results = []
+    for kernels in (library, lambda _: None):
+        monkeypatch.setattr(base, "library", kernels)
+        out = model.encode(batch_of(EXAMPLES, "packed")).graph
+        results.append((out, *torch.autograd.grad(out.square().sum(), model.up.parameters())))
+    torch.testing.assert_close(*results)
+
+
 def test_closed_gates_leave_the_skip_connections_alone() -> None:
     """With all scores at minus infinity the bottom sees zeros, whatever lies above."""
     model = randomised(GraphUNet(GraphUNetConfig(hidden=8, ratios=(1.0,)), 3, 2), 0)
@@ -88,10 +100,11 @@ def test_closed_gates_leave_the_skip_connections_alone() -> None:
         model.scores[0].bias.fill_(-1e9)
     batch = batch_of([EXAMPLES[1]], "packed")
     with torch.no_grad():
-        start = model._convolve(model.start, batch.x, batch)
-        down = model._convolve(model.down[0], start, batch)
-        bottom = model._convolve(model.bottom, torch.zeros_like(down), batch)
-        expected = model._convolve(model.up[0], bottom, batch) + down + start
+        level = Level.of(batch)
+        start = model._convolve(model.start, batch.x, level)
+        down = model._convolve(model.down[0], start, level)
+        bottom = model._convolve(model.bottom, torch.zeros_like(down), level)
+        expected = model._convolve(model.up[0], bottom, level) + down + start
         torch.testing.assert_close(model.encode(batch).nodes, expected)
 
 

@@ -11,7 +11,8 @@ from expressive import PAIRS, constant_batch, gap, randomised
 from literal import EXAMPLES, batch_of, graph
 from sargnn.data.batch import PackedBatch
 from sargnn.errors import InputError
-from sargnn.systems.ugformer import Transformer, UGformer, UGformerConfig, neighbour_sequences
+from sargnn.systems import base
+from sargnn.systems.ugformer import Sequences, Transformer, UGformer, UGformerConfig, neighbour_sequences
 
 STAR = (5, [(0, 1), (0, 2), (0, 3)])  # and a lone node
 every_variant = pytest.mark.parametrize("variant", ["neighbours", "all-nodes"])
@@ -88,10 +89,19 @@ def test_no_neighbours_to_draw_is_refused() -> None:
         UGformerConfig(neighbours=0)
 
 
+@pytest.mark.parametrize("kernels", [True, False])
 @pytest.mark.parametrize("blocks", [1, 2])
-def test_the_first_place_alone_is_the_first_place_of_all(blocks: int) -> None:
+def test_the_first_place_alone_is_the_first_place_of_all(
+    blocks: int, kernels: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Result and gradients, with sequences of different lengths."""
+    if not kernels:
+        monkeypatch.setattr(base, "library", lambda _: None)
     transformer = randomised(Transformer(UGformerConfig(hidden=8, feed_forward=16, blocks=blocks)), 0)
-    h = torch.randn(5, 4, 8).double()
-    absent = torch.tensor([[False] * 4, [False, True, True, True], *[[False, False, False, True]] * 3])
-    with torch.no_grad():
-        torch.testing.assert_close(transformer.at_first_place(h, absent), transformer(h, absent)[:, 0])
+    batch = batch_of(EXAMPLES, "packed")
+    within = Sequences.of(batch, None)
+    h = torch.randn(len(batch.x), 8).double().requires_grad_()
+    results = []
+    for out in (transformer.at_first_place(h, within), transformer(h[within.nodes], within.absent)[:, 0]):
+        results.append((out, *torch.autograd.grad(out.square().sum(), [h, *transformer.parameters()])))
+    torch.testing.assert_close(*results)

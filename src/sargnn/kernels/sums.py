@@ -55,6 +55,10 @@ class Sums:
         """``sum_j w_ijk h_j`` over the neighbours of each node, for each of the K weights of an edge."""
         return _AggregateKinds.apply(w, h, self)
 
+    def compare(self, g: Float[Tensor, "N d"], h: Float[Tensor, "N d"]) -> Float[Tensor, " E"]:
+        """``g_i . h_j`` of every edge j -> i."""
+        return _Compare.apply(g, h, self)
+
     def weighted_mean(
         self, w: Float[Tensor, " E"], t: Float[Tensor, " N"], z: Float[Tensor, "N d"]
     ) -> Float[Tensor, "N d"]:
@@ -163,6 +167,31 @@ class _AggregateKinds(Function):
             w, h, grad_out.contiguous(), grad_w, grad_h,
         )  # fmt: skip
         return grad_w, grad_h, None
+
+
+class _Compare(Function):
+    """The products are what an edge's weight in ``sum_j w_ij h_j`` has as gradient where g is that of the sum."""
+
+    @staticmethod
+    def forward(ctx: Any, g: Tensor, h: Tensor, sums: Sums) -> Tensor:
+        g, h = g.contiguous(), h.contiguous()
+        out = h.new_empty(len(sums.source))
+        structure = sums.node_ptr, sums.edge_ptr, sums.source
+        sums.call("aggregate_backward", h.shape[1], *structure, None, h, g, out, None)
+        ctx.sums = sums
+        ctx.save_for_backward(g, h)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor, Tensor, None]:
+        g, h = ctx.saved_tensors
+        sums: Sums = ctx.sums
+        w, grad_g, grad_h = grad_out.contiguous(), torch.empty_like(g), torch.empty_like(h)
+        structure = sums.node_ptr, sums.edge_ptr, sums.source
+        sums.call("aggregate", h.shape[1], *structure, w, h, grad_g)
+        sums.call("aggregate_backward", h.shape[1], *structure, w, h, g, None, grad_h)
+        return grad_g, grad_h, None
 
 
 class _WeightedMean(Function):

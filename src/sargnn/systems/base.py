@@ -202,7 +202,7 @@ def node_ranks(scores: Float[Tensor, "*nodes"], batch: Batch) -> Int[Tensor, "*n
     if isinstance(batch, PaddedBatch):
         last = scores.masked_fill(~batch.mask, float("-inf"))
         return last.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
-    assert isinstance(batch, PackedBatch)
+    assert isinstance(batch, ListedBatch)
     order = scores.argsort(descending=True, stable=True)
     order = order[batch.graph[order].argsort(stable=True)]
     sizes = order.new_zeros(batch.num_graphs).scatter_add(0, batch.graph, torch.ones_like(order))

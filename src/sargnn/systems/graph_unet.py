@@ -28,16 +28,21 @@ Choices:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch, PackedBatch
+from sargnn.data.batch import Batch, ListedBatch, PackedBatch
 from sargnn.errors import InputError
 from sargnn.nn.graph_model import Encoding, GraphModel
-from sargnn.systems.base import TIE, node_ranks, require_at_least, require_share
+from sargnn.systems.base import TIE, dropout, listed_batch, node_ranks, require_at_least, require_share
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = ["GraphUNet", "GraphUNetConfig"]
 
@@ -90,38 +95,52 @@ class GraphUNet(GraphModel):
 
     def encode(self, batch: Batch) -> Encoding:
         assert isinstance(batch, PackedBatch)
-        start = h = self._convolve(self.start, batch.x, batch)
-        level, levels, origin = batch, [], torch.arange(len(batch.x), device=batch.x.device)
+        level = Level.of(_batch(batch.x, batch.graph, batch.num_graphs, _matrix(batch)))
+        start = h = self._convolve(self.start, batch.x, level)
+        levels, origin = [], torch.arange(len(batch.x), device=batch.x.device)
         node_scores: list[Tensor] = []
         for conv, score, ratio in zip(self.down, self.scores, self.config.ratios, strict=True):
             h = self._convolve(conv, h, level)
             z = score(h).squeeze(-1)
-            kept = best(z, ratio, level)
+            kept = best(z, ratio, level.batch)
             levels.append((level, h, kept))
-            level, h = coarser(level, kept), (z.sigmoid().unsqueeze(-1) * h)[kept]
+            level, z = Level.of(coarser(level.batch, kept)), z.index_select(0, kept)
+            h = z.sigmoid().unsqueeze(-1) * h.index_select(0, kept)
             origin = origin[kept]
-            node_scores.append(torch.zeros_like(batch.uniform).index_put((origin,), level.softmax_nodes(z[kept])))
+            node_scores.append(torch.zeros_like(batch.uniform).index_put((origin,), level.batch.softmax_nodes(z)))
         h = self._convolve(self.bottom, h, level)
         maps = []
         for conv, (level, skipped, kept) in zip(self.up, reversed(levels), strict=True):
             h = self._convolve(conv, unpooled(h, kept, len(skipped)), level) + skipped
-            maps.append(readout(h, level))
+            maps.append(readout(h, level.batch))
         h = h + start
-        maps.append(readout(h, batch))
+        maps.append(readout(h, level.batch))
         return Encoding(torch.cat(maps, dim=1), h, tuple(node_scores))
 
-    def _convolve(self, linear: nn.Module, h: Float[Tensor, "N d"], batch: PackedBatch) -> Float[Tensor, "N e"]:
-        h = F.dropout(h, self.config.dropout, self.training)
-        return F.elu(linear(batch.aggregate(column_weights(batch), h)))
+    def _convolve(self, linear: nn.Module, h: Float[Tensor, "N d"], level: Level) -> Float[Tensor, "N e"]:
+        h = dropout(h, self.config.dropout if self.training else 0.0)
+        return F.elu(linear(level.batch.aggregate(level.weights, h)))
 
 
-def column_weights(batch: PackedBatch) -> Float[Tensor, " E"]:
+class Level(NamedTuple):
+    """A graph on the way down."""
+
+    batch: ListedBatch
+    weights: Float[Tensor, " E"]
+    """g."""
+
+    @classmethod
+    def of(cls, batch: ListedBatch) -> Level:
+        return cls(batch, column_weights(batch))
+
+
+def column_weights(batch: ListedBatch) -> Float[Tensor, " E"]:
     """g: each edge over the number of edges that leave its source."""
     leaving = torch.bincount(batch.source, minlength=len(batch.graph)).to(batch.x.dtype)
     return batch.at_source(leaving.reciprocal())
 
 
-def best(z: Float[Tensor, " N"], ratio: float, batch: PackedBatch) -> Int[Tensor, " kept"]:
+def best(z: Float[Tensor, " N"], ratio: float, batch: ListedBatch) -> Int[Tensor, " kept"]:
     """The min(n, max(2, ⌊ratio n⌋)) nodes of highest ``z`` of each graph, in the order of the nodes."""
     sizes = torch.bincount(batch.graph, minlength=batch.num_graphs)
     # A little more before rounding down: 0.7 times 10 is 7, whatever binary fractions make of it.
@@ -129,39 +148,34 @@ def best(z: Float[Tensor, " N"], ratio: float, batch: PackedBatch) -> Int[Tensor
     return (node_ranks(z.detach().round(decimals=TIE), batch) < left[batch.graph]).nonzero().squeeze(1)
 
 
-def coarser(batch: PackedBatch, kept: Int[Tensor, " kept"]) -> PackedBatch:
+def coarser(batch: ListedBatch, kept: Int[Tensor, " kept"]) -> ListedBatch:
     """The kept nodes, joined where at most two steps led from one to the other."""
+    step, nodes = _matrix(batch), kept.cpu().numpy()
+    return _batch(batch.x[kept], batch.graph[kept], batch.num_graphs, step[nodes] @ step[:, nodes])
+
+
+def _matrix(batch: ListedBatch) -> csr_array:
+    """A + I with a row for every target. SciPy multiplies such matrices in a fraction of the time that PyTorch takes to
+    list and sort the walks."""
+    from scipy.sparse import csr_array
+
+    source, target = batch.source.cpu().numpy(), batch.target.cpu().numpy()
     n = len(batch.graph)
-    place = kept.new_full((n,), -1).index_put((kept,), torch.arange(len(kept), device=kept.device))
-    source, target = two_steps(batch.source, batch.target, n)
-    source, target = place[source], place[target]
-    joined = (source >= 0) & (target >= 0) & (source != target)
-    key = torch.unique(source[joined] * len(kept) + target[joined])
-    loops = torch.arange(len(kept), device=kept.device)
-    return PackedBatch(
-        batch.x[kept], torch.cat([key // len(kept), loops]), torch.cat([key % len(kept), loops]), batch.graph[kept],
-        batch.num_graphs,
-    )  # fmt: skip
+    return csr_array((np.ones(len(source), bool), (target, source)), shape=(n, n))
 
 
-def two_steps(
-    source: Int[Tensor, " E"], target: Int[Tensor, " E"], nodes: int
-) -> tuple[Int[Tensor, " walks"], Int[Tensor, " walks"]]:
-    """Both ends of every walk of two edges."""
-    second = target[source.argsort()]  # by source, so that the edges that leave a node lie side by side
-    leaving = torch.bincount(source, minlength=nodes)
-    first_leaving = leaving.cumsum(0) - leaving
-    ways = leaving[target]
-    start = torch.repeat_interleave(source, ways)
-    step = torch.arange(len(start), device=start.device) - torch.repeat_interleave(ways.cumsum(0) - ways, ways)
-    return start, second[torch.repeat_interleave(first_leaving[target], ways) + step]
+def _batch(x: Tensor, graph: Tensor, graphs: int, matrix: csr_array) -> ListedBatch:
+    """Nodes of these graphs with an edge for every entry of a matrix."""
+    nodes = F.pad(torch.bincount(graph, minlength=graphs).cumsum(0), (1, 0))
+    edges, source = (torch.from_numpy(part).to(x.device, torch.long) for part in (matrix.indptr, matrix.indices))
+    return listed_batch(x, nodes, edges, source)
 
 
 def unpooled(h: Float[Tensor, "kept d"], kept: Int[Tensor, " kept"], nodes: int) -> Float[Tensor, "N d"]:
     """Every row back at its node, zeros elsewhere."""
-    return h.new_zeros(nodes, h.shape[1]).index_put((kept,), h)
+    return h.new_zeros(nodes, h.shape[1]).index_copy(0, kept, h)
 
 
-def readout(h: Float[Tensor, "N d"], batch: PackedBatch) -> Float[Tensor, "B 3*d"]:
+def readout(h: Float[Tensor, "N d"], batch: ListedBatch) -> Float[Tensor, "B 3*d"]:
     """Maximum, sum and mean over the nodes."""
     return torch.cat([batch.max(h), batch.sum(h), batch.pool(batch.uniform, h)], dim=1)

@@ -31,17 +31,17 @@ Choices:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch, PackedBatch
+from sargnn.data.batch import Batch, ListedBatch, PackedBatch
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import PaddedGroup, padded_groups, require_at_least, require_share
+from sargnn.systems.base import PaddedGroup, dropout, listed_batch, padded_groups, require_at_least, require_share
 
 __all__ = ["UGformer", "UGformerConfig", "neighbour_sequences"]
 
@@ -94,12 +94,29 @@ class UGformer(GraphModel):
     def encode(self, batch: Batch) -> Encoding:
         assert isinstance(batch, PackedBatch)
         whole = self.config.variant == "all-nodes"
-        within = padded_groups(batch) if whole else neighbour_sequences(batch, self.config.neighbours)
+        within = padded_groups(batch) if whole else Sequences.of(batch, self.config.neighbours)
         h, every = self.inputs(batch.x), []
         for layer in self.layers:
             h = layer(h, within, batch)
             every.append(h)
         return Encoding(batch.sum(torch.cat(every, dim=-1)), h, ())
+
+
+class Sequences(NamedTuple):
+    """What every node attends to."""
+
+    nodes: Int[Tensor, "N length"]
+    absent: Bool[Tensor, "N length"]
+    """True at places that are empty."""
+    edges: ListedBatch
+    """The same as edges, from the nodes of its sequence to each node."""
+
+    @classmethod
+    def of(cls, batch: PackedBatch, neighbours: int | None) -> Sequences:
+        nodes, absent = neighbour_sequences(batch, neighbours)
+        sizes = torch.bincount(batch.graph, minlength=batch.num_graphs)
+        starts = torch.arange(len(nodes) + 1, device=nodes.device) * nodes.shape[1]
+        return cls(nodes, absent, listed_batch(batch.x, F.pad(sizes.cumsum(0), (1, 0)), starts, nodes.flatten()))
 
 
 class Transformer(nn.ModuleList):
@@ -117,20 +134,36 @@ class Transformer(nn.ModuleList):
             h = block(h, src_key_padding_mask=mask)
         return h
 
-    def at_first_place(self, h: Float[Tensor, "S length d"], absent: Bool[Tensor, "S length"]) -> Float[Tensor, "S d"]:
+    def at_first_place(self, h: Float[Tensor, "N d"], within: Sequences) -> Float[Tensor, "N d"]:
         """What :meth:`forward` gives at the first place; the last block does not compute the others."""
-        mask = self._mask(h, absent)
         last: Any = self[-1]
-        for block in list(self)[:-1]:
-            h = block(h, src_key_padding_mask=mask)
-        attended, _ = last.self_attn(h[:, :1], h, h, key_padding_mask=mask, need_weights=False)
-        first = last.norm1(h[:, 0] + last.dropout1(attended[:, 0]))
-        widened = last.dropout(last.activation(last.linear1(first)))
-        return last.norm2(first + last.dropout2(last.linear2(widened)))
+        p = last.dropout.p if self.training else 0.0
+        if len(self) == 1:
+            attended = _attended(last.self_attn, h, within, p)
+        else:
+            sequences, mask = h[within.nodes], self._mask(h, within.absent)
+            for block in list(self)[:-1]:
+                sequences = block(sequences, src_key_padding_mask=mask)
+            h, query = sequences[:, 0], sequences[:, :1]
+            attended = last.self_attn(query, sequences, sequences, key_padding_mask=mask, need_weights=False)[0][:, 0]
+        first = last.norm1(h + dropout(attended, p))
+        widened = dropout(F.relu(last.linear1(first)), p)
+        return last.norm2(first + dropout(last.linear2(widened), p))
 
     def _mask(self, h: Tensor, absent: Tensor) -> Tensor:
         # As a number: PyTorch's fast path for masks drops the absent places, and with them the shape.
         return torch.zeros_like(absent, dtype=h.dtype).masked_fill(absent, float("-inf"))
+
+
+def _attended(
+    attention: nn.MultiheadAttention, h: Float[Tensor, "N d"], within: Sequences, p: float
+) -> Float[Tensor, "N d"]:
+    """What each node hears from its sequence: a node is mapped once, however many sequences it is in."""
+    d = h.shape[-1]
+    query, key, value = F.linear(h, attention.in_proj_weight, attention.in_proj_bias).split(d, dim=-1)
+    scores = within.edges.compare_ends(query, key).view_as(within.absent) * d**-0.5
+    shares = dropout(scores.masked_fill(within.absent, float("-inf")).softmax(-1), p)
+    return attention.out_proj(within.edges.aggregate(shares.flatten(), value))
 
 
 class Neighbours(nn.Module):
@@ -140,11 +173,8 @@ class Neighbours(nn.Module):
         super().__init__()
         self.transformer = Transformer(config)
 
-    def forward(
-        self, h: Float[Tensor, "N d"], sequences: tuple[Tensor, Tensor], batch: PackedBatch
-    ) -> Float[Tensor, "N d"]:
-        nodes, absent = sequences
-        return self.transformer.at_first_place(h[nodes], absent)
+    def forward(self, h: Float[Tensor, "N d"], within: Sequences, batch: PackedBatch) -> Float[Tensor, "N d"]:
+        return self.transformer.at_first_place(h, within)
 
 
 class AllNodes(nn.Module):
@@ -170,7 +200,7 @@ def neighbour_sequences(batch: PackedBatch, k: int | None) -> tuple[Int[Tensor, 
     nodes = torch.arange(len(batch.graph), device=batch.graph.device)
     between = batch.source != batch.target
     source, target = batch.source[between], batch.target[between]
-    source, target = source[target.argsort(stable=True)], target.sort(stable=True).values
+    source = source[target.argsort(stable=True)]
     degree = torch.bincount(target, minlength=len(nodes))
     first = degree.cumsum(0) - degree
     if k is None:

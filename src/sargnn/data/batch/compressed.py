@@ -54,6 +54,9 @@ class CompressedBatch(ListedBatch):
     def aggregate_kinds(self, weights: Float[Tensor, "E K"], h: Float[Tensor, "N d"]) -> Float[Tensor, "N K d"]:
         return self.sums.aggregate_kinds(weights, h)
 
+    def compare_ends(self, g: Float[Tensor, "N d"], h: Float[Tensor, "N d"]) -> Float[Tensor, " E"]:
+        return self.sums.compare(g, h)
+
     def weighted_mean(
         self, weights: Float[Tensor, " E"], t: Float[Tensor, " N"], z: Float[Tensor, "N d"]
     ) -> Float[Tensor, "N d"]:

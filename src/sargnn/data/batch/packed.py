@@ -61,6 +61,10 @@ class ListedBatch(Batch):
         # One after the other: all at once would hold K x E x d numbers.
         return torch.stack([self.aggregate(weight, h) for weight in weights.unbind(-1)], dim=-2)
 
+    def compare_ends(self, g: Float[Tensor, "N d"], h: Float[Tensor, "N d"]) -> Float[Tensor, " E"]:
+        """``g_i . h_j`` of every edge j -> i."""
+        return (g.index_select(0, self.target) * h.index_select(0, self.source)).sum(-1)
+
     def neighbour_sum(self, weights: Float[Tensor, "... E"], v: Float[Tensor, "... N"]) -> Float[Tensor, "... N"]:
         return self.aggregate(weights, v.unsqueeze(-1)).squeeze(-1)
 
