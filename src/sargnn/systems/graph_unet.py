@@ -28,7 +28,7 @@ Choices:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -40,9 +40,6 @@ from sargnn.data.batch import Batch, ListedBatch, PackedBatch
 from sargnn.errors import InputError
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.systems.base import TIE, dropout, listed_batch, node_ranks, require_at_least, require_share
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 __all__ = ["GraphUNet", "GraphUNetConfig"]
 
@@ -95,7 +92,8 @@ class GraphUNet(GraphModel):
 
     def encode(self, batch: Batch) -> Encoding:
         assert isinstance(batch, PackedBatch)
-        level = Level.of(_batch(batch.x, batch.graph, batch.num_graphs, _matrix(batch)))
+        entries = _entries(batch.source, batch.target, len(batch.x))
+        level = Level.of(_batch(batch.x, batch.graph, batch, entries))
         start = h = self._convolve(self.start, batch.x, level)
         levels, origin = [], torch.arange(len(batch.x), device=batch.x.device)
         node_scores: list[Tensor] = []
@@ -150,25 +148,29 @@ def best(z: Float[Tensor, " N"], ratio: float, batch: ListedBatch) -> Int[Tensor
 
 def coarser(batch: ListedBatch, kept: Int[Tensor, " kept"]) -> ListedBatch:
     """The kept nodes, joined where at most two steps led from one to the other."""
-    step, nodes = _matrix(batch), kept.cpu().numpy()
-    return _batch(batch.x[kept], batch.graph[kept], batch.num_graphs, step[nodes] @ step[:, nodes])
+    return _batch(batch.x[kept], batch.graph[kept], batch, _entries(batch.source, batch.target, len(batch.graph), kept))
 
 
-def _matrix(batch: ListedBatch) -> csr_array:
-    """A + I with a row for every target. SciPy multiplies such matrices in a fraction of the time that PyTorch takes to
-    list and sort the walks."""
+def _batch(x: Tensor, graph: Tensor, of: ListedBatch, entries: tuple[Tensor, Tensor]) -> ListedBatch:
+    """Those nodes of a batch, each of its graph, with these edges."""
+    nodes = F.pad(torch.bincount(graph, minlength=of.num_graphs).cumsum(0), (1, 0))
+    return listed_batch(x, nodes, *entries)
+
+
+@torch.compiler.disable
+def _entries(
+    source: Int[Tensor, " E"], target: Int[Tensor, " E"], nodes: int, kept: Int[Tensor, " kept"] | None = None
+) -> tuple[Int[Tensor, " starts"], Int[Tensor, " entries"]]:
+    """The entries of A + I or, if only some nodes are kept, of its square among those: where the row of each target
+    begins, and the sources. SciPy takes a fraction of the time in which PyTorch lists and sorts the walks."""
     from scipy.sparse import csr_array
 
-    source, target = batch.source.cpu().numpy(), batch.target.cpu().numpy()
-    n = len(batch.graph)
-    return csr_array((np.ones(len(source), bool), (target, source)), shape=(n, n))
-
-
-def _batch(x: Tensor, graph: Tensor, graphs: int, matrix: csr_array) -> ListedBatch:
-    """Nodes of these graphs with an edge for every entry of a matrix."""
-    nodes = F.pad(torch.bincount(graph, minlength=graphs).cumsum(0), (1, 0))
-    edges, source = (torch.from_numpy(part).to(x.device, torch.long) for part in (matrix.indptr, matrix.indices))
-    return listed_batch(x, nodes, edges, source)
+    ends = target.cpu().numpy(), source.cpu().numpy()
+    matrix = csr_array((np.ones(len(source), bool), ends), shape=(nodes, nodes))
+    if kept is not None:
+        matrix = matrix[kept.cpu().numpy()] @ matrix[:, kept.cpu().numpy()]
+    rows, columns = (torch.from_numpy(part).to(source.device, torch.long) for part in (matrix.indptr, matrix.indices))
+    return rows, columns
 
 
 def unpooled(h: Float[Tensor, "kept d"], kept: Int[Tensor, " kept"], nodes: int) -> Float[Tensor, "N d"]:
