@@ -22,7 +22,10 @@ from sargnn.bench.plan import Plan
 from sargnn.cli import main
 from sargnn.data.encoder import Encoder
 from sargnn.data.encodings import DataConfig
+from sargnn.data.splits import Fold
 from sargnn.errors import InputError
+from sargnn.nn.model import ModelConfig
+from sargnn.training.loop import TrainingConfig
 
 CELL = Cell("step", ("sar-gcn", "pyg-gcn", "pyg-sar-gcn"), 5, 8, 1, "cpu", rounds=3, most_seconds=0.0, busy_limit=1e9)
 EAGER = [name for name in CONTENDERS if not name.endswith("-compiled")]
@@ -84,6 +87,17 @@ def test_an_epoch_trains(work: Workload, name: str) -> None:
     assert any(not torch.equal(b, p) for b, p in zip(before, contender.model.parameters(), strict=True))
 
 
+def test_on_a_gpu_every_family_would_train_as_an_ensemble(work: Workload) -> None:
+    """Of its own architecture; an ensemble of one trains on a CPU too."""
+    fold = Fold(np.arange(12), np.arange(1), np.arange(0))
+    for name, family in FAMILIES.items():
+        contender = built(work, name)[name]
+        ensemble = contender.ensemble(fold, TrainingConfig(epochs=1, batch_size=4))
+        [rows] = list(ensemble)
+        assert np.isfinite(rows[0]["train_loss"])
+        assert ensemble.models[0].model.config == ModelConfig(hidden=8, **family)
+
+
 # ------------------------------------------------------------------------------------------------------------ timing
 
 
@@ -138,7 +152,7 @@ def test_no_more_rounds_when_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_meter_counts_others_and_not_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stat = tmp_path / "stat"
-    monkeypatch.setattr(timing, "PROC_STAT", stat)
+    monkeypatch.setattr(timing, "PROC", tmp_path)
     monkeypatch.setattr(timing.os, "sysconf", lambda name: 100)
     monkeypatch.setattr(timing, "_own_seconds", iter([1.0, 3.0]).__next__)
     monkeypatch.setattr(timing.time, "perf_counter", iter([10.0, 14.0]).__next__)
@@ -149,7 +163,7 @@ def test_the_meter_counts_others_and_not_this_process(tmp_path: Path, monkeypatc
 
 
 def test_without_counts_of_the_system_others_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timing, "PROC_STAT", tmp_path / "missing")
+    monkeypatch.setattr(timing, "PROC", tmp_path / "missing")
     assert timing.Meter().others() is None
 
 
@@ -189,6 +203,28 @@ def _work_for(seconds: float) -> float:
     while time.process_time() < seconds:
         pass
     return time.process_time()
+
+
+def test_the_time_of_grandchildren_is_their_grandparents() -> None:
+    """A loader beside a GPU has workers in the process of the others' contenders."""
+    with ProcessPoolExecutor(1) as process:
+        before = timing._own_seconds()
+        used = process.submit(_have_worked, 0.3).result()
+        assert timing._own_seconds() - before >= used - 0.05
+
+
+def _have_worked(seconds: float) -> float:
+    with ProcessPoolExecutor(1) as process:
+        return process.submit(_work_for, seconds).result()
+
+
+@pytest.mark.usefixtures("small")
+def test_a_study_is_thirty_models(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "STUDY_EPOCHS", 1)
+    [row] = measure.measure([replace(CELL, kind="study", contenders=("sar-gcn",), batch=32)])
+    assert (row["kind"], row["contender"], row["data"]) == ("study", "sar-gcn", "MUTAG")
+    assert (row["models"], row["epochs"], row["batch"], row["device"]) == (30, 1, 32, "cpu")
+    assert row["seconds"] > 0
 
 
 @pytest.mark.usefixtures("small")
@@ -233,6 +269,21 @@ def test_the_quick_plan_has_the_main_rows() -> None:
     assert {cell.hidden for cell in cells} == {64}
 
 
+@pytest.mark.parametrize("name", ["cuda", "auto"])
+def test_on_a_gpu_whole_epochs_and_a_study_are_measured(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "find_device", lambda name: torch.device("cuda"))
+    quick = Plan(quick=True, device=name)
+    assert quick.thread_counts == (1,)
+    epoch, study = quick.cells(threads=1)
+    assert (epoch.kind, epoch.contenders, epoch.batch) == ("epoch", ("sar-gcn", "sar-gcn-compiled", "pyg-gcn"), 128)
+    assert (study.kind, study.contenders, study.batch) == ("study", ("sar-gcn",), 32)
+    assert {epoch.device, study.device} == {"cuda"}
+    kinds = [cell.kind for cell in Plan(device=name, growth=True).cells(threads=1)]
+    assert kinds == ["epoch"] * 3 + ["study", "folds", "growth by models"]
+    [alone] = Plan(quick=True, device=name, contenders=("gcn",)).cells(threads=1)
+    assert alone.contenders == ("gcn", "pyg-gcn")
+
+
 def test_chosen_contenders_meet_the_reference() -> None:
     steps = [cell for cell in Plan(contenders=("sar-gin",), batches=(7,)).cells(threads=1) if cell.kind == "step"]
     assert {cell.contenders for cell in steps} == {("sar-gin", "pyg-gcn")}
@@ -265,7 +316,9 @@ ROWS = [
     {"kind": "step", "contender": "gcn", "reference": "gcn", "batch": 512, "hidden": 64, "threads": 1,
      "ratio": 3.1, "spread": 0.1, "others": 1.2, "refused": True, "reference_batch": 128},
     {"kind": "growth", "contender": "gcn", "by": "batch", "size": 32, "batch": 32, "hidden": 64, "threads": 1,
-     "seconds": 0.1, "refused": False},
+     "seconds": 0.1, "refused": True},
+    {"kind": "study", "contender": "sar-gcn", "data": "MUTAG", "models": 30, "epochs": 300, "batch": 32, "hidden": 64,
+     "threads": 1, "seconds": 4.043, "refused": False},
 ]  # fmt: skip
 
 
@@ -280,17 +333,18 @@ def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 
 def test_the_table_says_what_was_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(monkeypatch) == 0
-    heading, first, second = capsys.readouterr().out.splitlines()
+    heading, first, second, study = capsys.readouterr().out.splitlines()
     assert heading.split() == ["kind", "contender", "reference", "batch", "hidden", "threads", "ratio", "spread"]
     assert first.split() == ["step", "sar-gcn", "pyg-gcn", "128", "64", "1", "0.9", "0.1"]
     assert second.endswith("refused: others used 1.2 cores")
+    assert study.split(maxsplit=2) == ["study", "sar-gcn", "30 models, 300 epochs on MUTAG: 4.04 s"]
 
 
 def test_json_and_files(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out = tmp_path / "results" / "bench.jsonl"
     assert call(monkeypatch, "--quick", "--json", "--out", str(out)) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert answer["rows"] == ROWS[:2]
+    assert answer["rows"] == [ROWS[0], ROWS[1], ROWS[3]]
     made, *rows = map(json.loads, out.read_text().splitlines())
     assert rows == ROWS
     assert made["command"].startswith("sargnn bench --quick")

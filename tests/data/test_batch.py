@@ -28,7 +28,7 @@ from literal import (
     tensor_set,
     wild_graphs,
 )
-from sargnn.data.batch import Batch, CompressedBatch, PackedBatch, PaddedBatch, PairedBatch
+from sargnn.data.batch import Batch, CompressedBatch, PackedBatch, PaddedBatch, PairedBatch, padded
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.tensor_set import TensorSet, _pairs, choose_layout
 from sargnn.errors import InputError
@@ -350,6 +350,20 @@ def test_padding_has_no_share() -> None:
     torch.testing.assert_close(pooled, expected)
     assert pooled[-1].tolist() == [0, 0]
     assert not padded.softmax_nodes(node_values(padded))[~padded.mask].any()
+
+
+def test_attention_by_sums_is_attention_by_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a compiler for a GPU gets it; a graph without nodes is among them."""
+    mask = torch.tensor([[True, True, False], [False, False, False], [True, True, True]])
+    batch = PaddedBatch(torch.randn(3, 3, 4), torch.eye(3).expand(3, 3, 3), mask)
+    g = torch.randn(3, 4)
+    results = []
+    for fuses in (False, True):
+        monkeypatch.setattr(padded, "_fuses", lambda h, fuses=fuses: fuses)
+        s = batch.resemblance(g, batch.x)
+        results.append((s, batch.read(g, batch.x), batch.pool(s, batch.x)))
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other)
 
 
 def test_a_graph_without_nodes_shares_nothing_out() -> None:

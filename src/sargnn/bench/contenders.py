@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property, partial
 from math import sqrt
 from typing import Any
@@ -31,7 +32,9 @@ from sargnn.nn.backbones import GCNLayer
 from sargnn.nn.memory import GraphNeuralMemory
 from sargnn.nn.model import SARGNN, VARIANTS, ModelConfig
 from sargnn.nn.saliency import NodeSaliency
+from sargnn.training.ensemble import Ensemble, Member
 from sargnn.training.loop import TrainingConfig, TrainingState, compiled_loss, fit, loss_of
+from sargnn.training.settings import Settings
 
 __all__ = ["CONTENDERS", "FAMILIES", "Contender", "Workload"]
 
@@ -97,7 +100,8 @@ class Contender(ABC):
 
 
 class Ours(Contender):
-    """This project's model, batches and training loop."""
+    """This project's model and batches, trained as it trains them: step by step on a CPU, on a GPU by one CUDA graph
+    for the whole step."""
 
     def __init__(self, work: Workload, model: SARGNN, compiled: bool = False) -> None:
         super().__init__(work, model)
@@ -114,7 +118,14 @@ class Ours(Contender):
         everything, nothing = np.arange(len(self.work.graphs)), np.empty(0, np.int64)
         # One graph is assessed after every epoch, so that the time is that of the training.
         fold = Fold(everything, everything[:1], nothing)
-        return fit(TrainingState.start(self.model, config), self.work.tensors, fold, config)
+        if self.work.device.type == "cpu":
+            return fit(TrainingState.start(self.model, config), self.work.tensors, fold, config)
+        return iter(self.ensemble(fold, config))
+
+    def ensemble(self, fold: Fold, config: TrainingConfig) -> Ensemble:
+        """Of one member, with the config of the model and weights of its own."""
+        settings = replace(Settings.of("sar-gcn"), model=self.model.config, training=config)
+        return Ensemble(self.work.graphs, settings, [Member(fold, config)], self.work.device)
 
 
 class PyG(Contender):

@@ -20,9 +20,10 @@ from sargnn.console import note
 from sargnn.data.encoder import Encoder
 from sargnn.data.encodings import DataConfig
 from sargnn.data.graphs import GraphSet, pack
-from sargnn.data.splits import Fold
+from sargnn.data.sources import load
+from sargnn.data.splits import Fold, stratified_folds
 from sargnn.data.synthetic import triangles
-from sargnn.training.ensemble import Ensemble, Member
+from sargnn.training.ensemble import Ensemble, Member, fit_together
 from sargnn.training.settings import Settings
 
 __all__ = ["Cell", "check_equal", "measure"]
@@ -31,6 +32,10 @@ BATCHES = 4
 """Random batches that a step is measured on: not two of them have the same shape."""
 EPOCH_BATCHES = 40
 """Batches of an epoch: as many as are in 5,000 graphs at batch size 128."""
+GPU_EPOCH_GRAPHS = 30_000
+"""Graphs of an epoch on a GPU: as many as TRIANGLES has to train on."""
+STUDY_SEEDS, STUDY_EPOCHS = 3, 300
+"""Of a study: every fold is trained with so many seeds, each for so many epochs."""
 TOLERANCE = 1e-4
 """Largest difference of losses, and of gradients relative to their length, in float32."""
 
@@ -78,8 +83,7 @@ class Source:
     """TRIANGLES graphs, as many as the cells need, and what makes inputs of them."""
 
     def __init__(self, cells: list[Cell]) -> None:
-        count = max(cell.batch for cell in cells) * EPOCH_BATCHES
-        self.graphs = triangles(-(-count // 10) * 10, 0, 0, 0)
+        self.graphs = triangles(-(-max(map(_epoch_graphs, cells)) // 10) * 10, 0, 0, 0)
         self.encoder = Encoder.fit(DataConfig(), self.graphs)
 
     def workload(self, count: int, device: str) -> Workload:
@@ -106,6 +110,10 @@ def measure(cells: list[Cell]) -> list[Row]:
             times = interleave(calls, rounds=cell.rounds, most_seconds=cell.most_seconds, busy_limit=cell.busy_limit)
             rows += kind.rows(cell, times)
     return rows
+
+
+def _epoch_graphs(cell: Cell) -> int:
+    return EPOCH_BATCHES * cell.batch if cell.device == "cpu" else GPU_EPOCH_GRAPHS
 
 
 def _part(cell: Cell, *, ours: bool) -> Cell:
@@ -160,7 +168,7 @@ def step_calls(cell: Cell, source: Source) -> dict[str, Call]:
 
 def epoch_calls(cell: Cell, source: Source) -> dict[str, Call]:
     """Assembly, forward, backward and Adam over all batches."""
-    work = source.workload(EPOCH_BATCHES * cell.batch, cell.device)
+    work = source.workload(_epoch_graphs(cell), cell.device)
     running = {name: contender.epochs(cell.batch) for name, contender in _built(cell, work).items()}
     return {name: _finished(partial(next, epochs), work.device) for name, epochs in running.items()}
 
@@ -250,6 +258,26 @@ def fold_calls(cell: Cell, source: Source) -> dict[str, Call]:
     return calls
 
 
+def study_calls(cell: Cell, source: Source) -> dict[str, Call]:
+    """A whole study of MUTAG: ten folds with three seeds each, all at once, from the graphs to the best weights."""
+    graphs = load("MUTAG")
+    return {name: _finished(partial(_study, name, graphs, cell), torch.device(cell.device)) for name in cell.contenders}
+
+
+def _study(name: str, graphs: GraphSet, cell: Cell) -> None:
+    assert graphs.y is not None
+    folds = [fold for fold in stratified_folds(graphs.y) for _ in range(STUDY_SEEDS)]
+    ensemble = _together(name, graphs, folds, cell, STUDY_EPOCHS)
+    fit_together([ensemble])
+    ensemble.results()
+
+
+def study_rows(cell: Cell, times: Times) -> Iterator[Row]:
+    for name in cell.contenders:
+        size = {"data": "MUTAG", "models": 10 * STUDY_SEEDS, "epochs": STUDY_EPOCHS}
+        yield {"kind": "study", "contender": name, **size} | _circumstances(cell, times, name)
+
+
 def _side_by_side(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell) -> Call:
     """The folds shared out among processes of one thread each."""
     alone = replace(cell, threads=1)
@@ -277,9 +305,15 @@ def _train_share() -> None:
 
 
 def _all_at_once(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell) -> Call:
-    sizes = {"model.hidden": cell.hidden, "training.batch_size": cell.batch, "training.patience": 0}
-    settings = Settings.of(name, sizes)
-    return partial(_epoch_of, Ensemble(graphs, settings, [Member(f, settings.training) for f in folds], cell.device))
+    return partial(_epoch_of, _together(name, graphs, folds, cell, epochs=10**6))
+
+
+def _together(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell, epochs: int) -> Ensemble:
+    """A model for each fold, with a seed of its own."""
+    sizes = {"model.hidden": cell.hidden, "training.batch_size": cell.batch}
+    settings = Settings.of(name, sizes | {"training.epochs": epochs, "training.patience": 0})
+    members = [Member(fold, replace(settings.training, seed=seed)) for seed, fold in enumerate(folds)]
+    return Ensemble(graphs, settings, members, cell.device)
 
 
 def _one_by_one(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell) -> Call:
@@ -296,6 +330,7 @@ def ratio_rows(cell: Cell, times: Times) -> Iterator[Row]:
         for reference in REFERENCES.get(contender, ("pyg-gcn",)):
             if reference in cell.contenders and reference != contender:
                 row = _row(cell, times, contender, *times.ratio(contender, reference))
+                row |= {"reference_seconds": float(np.median(times.seconds[reference]))}
                 yield row | {"kind": cell.kind, "contender": contender, "reference": reference}
 
 
@@ -311,6 +346,7 @@ KINDS = {
     "epoch": Kind(epoch_calls, ratio_rows),
     "assembly": Kind(assembly_calls, ratio_rows),
     "folds": Kind(fold_calls, ratio_rows),
+    "study": Kind(study_calls, study_rows),
     "growth by batch": Kind(batch_calls, batch_rows),
     "growth by shape": Kind(shape_calls, shape_rows),
     "growth by models": Kind(model_calls, model_rows),
@@ -391,6 +427,14 @@ def _row(cell: Cell, times: Times, name: str, ratio: float, spread: float) -> Ro
     return {
         "kind": "", "contender": "", "reference": "",
         "batch": cell.batch, "hidden": cell.hidden, "threads": cell.threads, "ratio": ratio, "spread": spread,
+        **_circumstances(cell, times, name),
+    }  # fmt: skip
+
+
+def _circumstances(cell: Cell, times: Times, name: str) -> Row:
+    """Sizes, and how the seconds were found."""
+    return {
+        "batch": cell.batch, "hidden": cell.hidden, "threads": cell.threads,
         "device": cell.device, "rounds": len(times.seconds[name]), "others": times.others, "refused": times.refused,
         "seconds": float(np.median(times.seconds[name])),
     }  # fmt: skip

@@ -6,6 +6,7 @@ import json
 import os
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ MAIN = ("gcn", "sar-gcn", "sar-gcn-compiled", "pyg-gcn", "pyg-sar-gcn", "mask-sa
 TRAINED = ("gcn", "sar-gcn", "sar-gcn-compiled", "pyg-gcn", "pyg-sar-gcn")
 ASSEMBLED = ("gcn", "pyg-gcn")
 """All of this project's models share one way to make batches, and so do all of PyTorch Geometric's."""
+ON_GPU = ("sar-gcn", "sar-gcn-compiled", "pyg-gcn")
+"""The main rows there."""
 GROWING = ("gcn", "sar-gcn", "pyg-gcn", "pyg-sar-gcn")
 
 
@@ -54,8 +57,30 @@ class Plan:
             raise InputError(f"--busy-limit: got {self.busy_limit}, expected 0 or more cores")
         find_device(self.device)
 
+    @property
+    def on_gpu(self) -> bool:
+        return find_device(self.device).type != "cpu"
+
     def cells(self, threads: int) -> list[Cell]:
         """Everything to measure in the process of that many threads."""
+        return self._gpu_cells(threads) if self.on_gpu else self._cpu_cells(threads)
+
+    def _gpu_cells(self, threads: int) -> list[Cell]:
+        """There assembly and step are one CUDA graph, which is measured as a whole."""
+        trained = tuple(
+            name for name in self.contenders or (ON_GPU if self.quick else TRAINED) if name != "mask-sar-gcn"
+        )
+        sizes = product(self.hidden or (64,), self.batches or ((128,) if self.quick else (32, 128, 512)))
+        found = [self._cell("epoch", trained, batch, hidden, threads) for hidden, batch in sizes]
+        if not self.contenders:
+            found.append(self._cell("study", ("sar-gcn",), 32, 64, threads))
+        if not (self.contenders or self.quick):
+            found.append(self._cell("folds", ("sar-gcn", "pyg-sar-gcn"), 32, 64, threads))
+        if self.growth and not self.quick:
+            found.append(self._cell("growth by models", ("sar-gcn",), 128, 64, threads))
+        return found
+
+    def _cpu_cells(self, threads: int) -> list[Cell]:
         found = []
         batches = self.batches or ((128, 512) if self.quick else (32, 128, 512))
         for hidden in self.hidden or ((64,) if self.quick else (64, 128)):
@@ -79,13 +104,14 @@ class Plan:
     @property
     def thread_counts(self) -> tuple[int, ...]:
         every = tuple(range(1, min(2, os.cpu_count() or 1) + 1))
-        return self.threads or ((1,) if self.quick or self.device != "cpu" else every)
+        return self.threads or ((1,) if self.quick or self.on_gpu else every)
 
     def _cell(self, kind: str, contenders: tuple[str, ...], batch: int, hidden: int, threads: int) -> Cell:
         if kind in ("step", "epoch") and "pyg-gcn" not in contenders:
             contenders = (*contenders, "pyg-gcn")  # what everything is compared with
-        rounds, most_seconds = (9, 5.0) if self.quick else (15, 20.0)
-        return Cell(kind, contenders, batch, hidden, threads, self.device, rounds, most_seconds, self.busy_limit)
+        rounds, most_seconds = (9, 15.0 if self.on_gpu else 5.0) if self.quick else (15, 20.0)
+        device = str(find_device(self.device))
+        return Cell(kind, contenders, batch, hidden, threads, device, rounds, most_seconds, self.busy_limit)
 
 
 def run(plan: Plan) -> list[Row]:
@@ -98,17 +124,21 @@ def run(plan: Plan) -> list[Row]:
 
 
 def table(rows: list[Row]) -> str:
-    """The rows with a ratio, for people."""
+    """The rows, but for those of growth, for people."""
     lines = [
         f"{'kind':9}{'contender':18}{'reference':15}{'batch':>6}{'hidden':>8}{'threads':>9}{'ratio':>8}{'spread':>8}"
     ]
     for row in rows:
-        if "ratio" not in row:
+        if row["kind"] == "growth":
             continue
-        against = f"batch {row['reference_batch']}" if "reference_batch" in row else row["reference"]
-        line = f"{row['kind']:9}{row['contender']:18}{against:15}{row['batch']:6}{row['hidden']:8}{row['threads']:9}"
-        refused = f"  refused: others used {row['others']:.1f} cores" if row["refused"] else ""
-        lines.append(f"{line}{row['ratio']:8.3g}{row['spread']:8.2g}{refused}")
+        line = f"{row['kind']:9}{row['contender']:18}"
+        if row["kind"] == "study":
+            line += f"{row['models']} models, {row['epochs']} epochs on {row['data']}: {row['seconds']:.2f} s"
+        else:
+            against = f"batch {row['reference_batch']}" if "reference_batch" in row else row["reference"]
+            line += f"{against:15}{row['batch']:6}{row['hidden']:8}{row['threads']:9}"
+            line += f"{row['ratio']:8.3g}{row['spread']:8.2g}"
+        lines.append(line + (f"  refused: others used {row['others']:.1f} cores" if row["refused"] else ""))
     return "\n".join(lines)
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import resource
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +13,12 @@ import numpy as np
 
 __all__ = ["Meter", "Times", "interleave", "seconds"]
 
-PROC_STAT = Path("/proc/stat")
+PROC = Path("/proc")
 
 
 class Meter:
-    """How many cores everything but this process and its children uses, by Linux's count of busy time; none where that
-    is not kept.
+    """How many cores everything but this process and its descendants uses, by Linux's count of busy time; none where
+    that is not kept.
 
     >>> meter = Meter()
     >>> others = meter.others()
@@ -44,7 +42,7 @@ def _busy_seconds() -> float | None:
     """Time that the cores have spent on anything, stolen time of virtual machines included."""
     try:
         user, nice, system, _idle, _waiting, *interrupts_and_stolen = map(
-            int, PROC_STAT.read_text().split("\n", 1)[0].split()[1:9]
+            int, (PROC / "stat").read_text().split("\n", 1)[0].split()[1:9]
         )
     except (OSError, ValueError):
         return None
@@ -52,19 +50,21 @@ def _busy_seconds() -> float | None:
 
 
 def _own_seconds() -> float:
-    """Of this process and its children, those that still run included."""
-    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    running = sum(_seconds_of(child.pid) for child in active_children() if child.pid is not None)
-    return sum(u.ru_utime + u.ru_stime for u in usage) + running
-
-
-def _seconds_of(pid: int) -> float:
-    try:
-        # After the name in parentheses, which may hold anything, the fields 3 and on; 14 and 15 are user and system.
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Of this process and all that it has started, directly or not, such as the workers of a loader."""
+    parents, used = {}, {}
+    for file in PROC.glob("[0-9]*/stat"):
+        try:
+            # After the name in parentheses, which may hold anything, come the fields 3 and on: 4 is the parent; 14 to
+            # 17 are user and system time, its own and that of children that have ended.
+            fields = file.read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        number = int(file.parent.name)
+        parents[number], used[number] = int(fields[1]), sum(map(int, fields[11:15]))
+    own = {os.getpid()}
+    while more := {number for number, parent in parents.items() if parent in own} - own:
+        own |= more
+    return sum(used.get(number, 0) for number in own) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)

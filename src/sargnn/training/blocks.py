@@ -42,22 +42,25 @@ class Room(NamedTuple):
 
 
 class Block(ABC):
-    """Graphs by number, and each member's own inputs.
+    """Graphs in rows, the ``held`` ones in their order, and each member's own inputs.
 
-    ``sets`` hold the same graphs with the inputs of one encoder each; ``encoder`` says which are whose.
+    ``sets`` have the same graphs with the inputs of one encoder each; ``encoder`` says which are whose. After the last
+    row comes a blank one, which -1, "no graph", finds by itself.
     """
 
-    def __init__(self, sets: Sequence[TensorSet], encoder: Sequence[int]) -> None:
+    def __init__(self, sets: Sequence[TensorSet], encoder: Sequence[int], held: np.ndarray) -> None:
         self.data = sets[0]
         self.device = self.data.device
         assert self.data.y is not None
-        self.y = self.data.y
+        self.place = np.full(len(self.data) + 1, -1)
+        self.place[held] = np.arange(len(held))
+        self.y = _then_blank(self.data.y[held])
         self.encoder = torch.tensor(encoder, device=self.device).unsqueeze(1)
-        self.graph_x = _stacked([data.graph_x for data in sets])
+        self.graph_x = _stacked([_then_blank(data.graph_x[held]) for data in sets if data.graph_x is not None])
 
     def rows(self, graphs: np.ndarray) -> Tensor:
-        """Graph numbers as a tensor on the device; -1, "no graph", stays -1."""
-        return torch.from_numpy(graphs).to(self.device)
+        """Rows of the graphs of these numbers, as a tensor on the device; -1, "no graph", stays -1."""
+        return torch.from_numpy(self.place[graphs]).to(self.device)
 
     @abstractmethod
     def room(self, graphs: np.ndarray) -> Room:
@@ -69,7 +72,7 @@ class Block(ABC):
 
     def graph_inputs(self, rows: Int[Tensor, "K B"]) -> Fields:
         """What the batches hold of each graph as a whole."""
-        return {} if self.graph_x is None else {"graph_x": self.graph_x[self.encoder, rows.clamp(min=0)]}
+        return {} if self.graph_x is None else {"graph_x": self.graph_x[self.encoder, rows]}
 
     @abstractmethod
     def batch(self, fields: Fields, graphs: int) -> Batch:
@@ -77,33 +80,35 @@ class Block(ABC):
 
     def targets(self, rows: Int[Tensor, "K B"]) -> tuple[Int[Tensor, "K B"], Bool[Tensor, "K B"]]:
         """Class indices, and which entries are graphs at all."""
-        return self.y[rows.clamp(min=0)], rows >= 0
+        return self.y[rows], rows >= 0
 
 
 class PaddedBlock(Block):
-    """All graphs padded to one size: for small graphs of similar sizes."""
+    """The ``used`` graphs padded to one size: for small graphs of similar sizes."""
 
     def __init__(self, sets: Sequence[TensorSet], encoder: Sequence[int], used: np.ndarray) -> None:
-        super().__init__(sets, encoder)
+        super().__init__(sets, encoder, used)
         padded = [data.padded(used) for data in sets]
-        self.x = torch.stack([batch.x for batch in padded])
-        self.edges = _stacked([batch.edges for batch in padded])
-        self.closed, self.mask, self.truth = padded[0].closed, padded[0].mask, padded[0].truth
-        place = np.zeros(len(self.data), np.int64)
-        place[used] = np.arange(len(used))
-        self.place = torch.from_numpy(place).to(self.device)
+        self.x = torch.stack([_then_blank(batch.x) for batch in padded])
+        self.edges = _stacked([_then_blank(batch.edges, dim=1) for batch in padded if batch.edges is not None])
+        self.closed = torch.cat([padded[0].closed, padded[0].loops.unsqueeze(0)])
+        self.mask = _then_blank(padded[0].mask)
+        self.truth = None if padded[0].truth is None else _then_blank(padded[0].truth)
 
     def room(self, graphs: np.ndarray) -> Room:
         return Room()
 
     def fields(self, rows: Int[Tensor, "K B"], room: Room) -> Fields:
-        at = self.place[rows.clamp(min=0)]
-        mask = self.mask[at] & (rows >= 0).unsqueeze(-1)
-        fields = {"x": self.x[self.encoder, at], "closed": self.closed[at], "mask": mask, **self.graph_inputs(rows)}
+        fields = {
+            "x": self.x[self.encoder, rows],
+            "closed": self.closed[rows],
+            "mask": self.mask[rows],
+            **self.graph_inputs(rows),
+        }
         if self.truth is not None:
-            fields["truth"] = self.truth[at] * mask
+            fields["truth"] = self.truth[rows]
         if self.edges is not None:
-            fields["edges"] = self.edges[self.encoder, :, at].movedim(2, 1)  # [K, F_e, B, n, n]
+            fields["edges"] = self.edges[self.encoder, :, rows].movedim(2, 1)  # [K, F_e, B, n, n]
         return fields
 
     def batch(self, fields: Fields, graphs: int) -> PaddedBatch:
@@ -114,9 +119,9 @@ class FilledBlock(Block):
     """Nodes and edges listed: for graphs of any sizes."""
 
     def __init__(self, sets: Sequence[TensorSet], encoder: Sequence[int]) -> None:
-        super().__init__(sets, encoder)
+        super().__init__(sets, encoder, np.arange(len(sets[0])))
         self.x = torch.stack([F.pad(data.x, (0, 0, 0, 1)) for data in sets])  # with a row of zeros for padding
-        self.edge_x = _stacked([data.edge_x for data in sets])
+        self.edge_x = _stacked([data.edge_x for data in sets if data.edge_x is not None])
         self.nodes = Segments.of(self.data.node_ptr, self.device)
         self.edges = Segments.of(self.data.edge_ptr, self.device)
 
@@ -164,10 +169,14 @@ def make_block(graphs: GraphSet, models: Sequence[TrainedModel], used: np.ndarra
     return FilledBlock(sets, encoder)
 
 
-def _stacked(inputs: Sequence[Tensor | None]) -> Tensor | None:
+def _stacked(inputs: Sequence[Tensor]) -> Tensor | None:
     """One for each encoder, or nothing."""
-    found = [each for each in inputs if each is not None]
-    return torch.stack(found) if found else None
+    return torch.stack(list(inputs)) if inputs else None
+
+
+def _then_blank(rows: Tensor, dim: int = 0) -> Tensor:
+    """The rows and one of zeros."""
+    return torch.cat([rows, torch.zeros_like(rows.narrow(dim, 0, 1))], dim)
 
 
 class Segments(NamedTuple):

@@ -12,6 +12,7 @@ import copy
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import isfinite
 from typing import Any
 
@@ -20,12 +21,14 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn import functional as F
+from torch.utils._pytree import tree_map
 
 from sargnn.data.batch import Batch
 from sargnn.data.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold
 from sargnn.training.blocks import Block, Fields, Room, make_block
+from sargnn.training.compiling import compiled
 from sargnn.training.loop import TrainingConfig, check_supervision, class_weights, epoch_order, saliency_divergence
 from sargnn.training.progress import Progress
 from sargnn.training.settings import Settings
@@ -79,7 +82,7 @@ class Ensemble:
         self.block = make_block(graphs, self.models, used, self.device)
         assert graphs.y is not None
         self.classes = graphs.y
-        self.weights = _Weights([trained.model.to(self.device) for trained in self.models])
+        self.weights = _Weights([trained.model.to(self.device) for trained in self.models], self.config.policy)
         self.progress = [Progress() for _ in members]
         self.diverged: list[str | None] = [None] * len(members)
         self.epoch = 0
@@ -169,22 +172,31 @@ def fit_together(ensembles: Sequence[Ensemble], progress: Callable[[int], None] 
 
 
 class _Weights:
-    """All members' parameters as one matrix ``[K, P]`` and views into it, and their buffers stacked."""
+    """All members' parameters as one matrix ``[K, P]`` and views into it, and their buffers stacked.
 
-    def __init__(self, models: list[nn.Module]) -> None:
+    What learns in one turn is next to each other in the matrix.
+    """
+
+    def __init__(self, models: list[nn.Module], policy: str) -> None:
         self.template = _Logits(copy.deepcopy(models[0])).to("meta")
         named = {name: [m.get_parameter(name).detach() for m in models] for name, _ in models[0].named_parameters()}
-        self.names = [name for name, value in models[0].named_parameters() if value.requires_grad]
-        fixed = {name: torch.stack(values) for name, values in named.items() if name not in self.names}
-        self.flat = torch.cat([torch.stack(named[name]).view(len(models), -1) for name in self.names], dim=1)
-        self.views = _views(self.flat, [(name, named[name][0].shape) for name in self.names])
+        self.turns = _turns(models[0], policy)
+        names = [name for turn in self.turns for name in turn]
+        fixed = {name: torch.stack(values) for name, values in named.items() if name not in names}
+        self.flat = torch.cat([torch.stack(named[name]).view(len(models), -1) for name in names], dim=1)
+        shapes = [(name, named[name][0].shape) for name in names]
+        self.views = _views(self.flat, shapes)
+        ends = np.cumsum([0] + [sum(named[name][0].numel() for name in turn) for turn in self.turns]).tolist()
+        self.columns = [slice(*pair) for pair in pairwise(ends)]
         for view in self.views.values():
             view.requires_grad_()
         buffers = {n: torch.stack([m.get_buffer(n) for m in models]) for n, _ in models[0].named_buffers()}
         self.buffers = list(buffers.values())
         self.state = {f"model.{name}": value for name, value in {**self.views, **fixed, **buffers}.items()}
-        self.changing = [*self.state.values()]
-        self.best = [value.detach().clone() for value in self.changing]
+        self.changing = [self.flat, *self.buffers]
+        self.best = [value.clone() for value in self.changing]
+        best_buffers = dict(zip(buffers, self.best[1:], strict=True))
+        self.best_state = {**_views(self.best[0], shapes), **fixed, **best_buffers}
 
     def forward(self, block: Block, fields: Fields, graphs: int, train: bool) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Logits of the first ``graphs`` graphs, ``[K, B, C]`` (of each member of a committee in training, ``[K, M, B,
@@ -194,7 +206,7 @@ class _Weights:
         def one(state: dict[str, Tensor], fields: Fields) -> Any:
             return functional_call(self.template, state, (block.batch(fields, graphs),))
 
-        logits, saliency = vmap(one, randomness="different")(self.state, fields)
+        logits, saliency = _of_each(one, len(self.flat))(self.state, fields)
         return logits[..., :graphs, :], saliency
 
     def keep_best(self, better: np.ndarray) -> None:
@@ -202,11 +214,10 @@ class _Weights:
         if better.any():
             which = torch.from_numpy(np.flatnonzero(better)).to(self.flat.device)
             for best, value in zip(self.best, self.changing, strict=True):
-                best[which] = value.detach()[which]
+                best[which] = value[which]
 
     def load_best(self, k: int, model: nn.Module) -> None:
-        state = {name.removeprefix("model."): best[k] for name, best in zip(self.state, self.best, strict=True)}
-        model.load_state_dict({name: state[_first_name(model, name)] for name in model.state_dict()})
+        model.load_state_dict({name: self.best_state[_first_name(model, name)][k] for name in model.state_dict()})
 
 
 class _Logits(nn.Module):
@@ -231,31 +242,33 @@ class _TrainStep:
         device = block.device
         self.first, self.second = torch.zeros_like(weights.flat), torch.zeros_like(weights.flat)
         self.decay = torch.tensor([[m.training.weight_decay] for m in members], device=device)
+        self.decays = any(m.training.weight_decay for m in members)
         self.rate = torch.zeros_like(self.decay)
-        self.total, self.seen = torch.zeros(2, len(members), device=device)
+        self.total = torch.zeros(len(members), device=device)
+        self.drawn = np.array([len(m.fold.train) for m in members])
         self.class_weights = _class_weights(block, members)
         self.rows: Tensor | None = None
-        self.turns = _turns(weights, config)
-        self.counts = torch.zeros(len(self.turns), len(members), 1, device=device)
+        self.counts = torch.zeros(len(weights.turns), len(members), 1, device=device)
         """Steps that each member has made in each turn."""
+        self.betas = torch.tensor([BETA1, BETA2], device=device).view(2, 1, 1)
+        self.one_each = torch.ones(len(members), device=device)
         self.uneven = len(set(_steps(members, size))) > 1
         self.replays: dict[int, Callable[[], None]] = {}
         self.room = Room()
-        self.losses_of = torch.compile(self._losses) if config.compile else self._losses
-        self.adam = torch.compile(self._adam) if config.compile else self._adam
+        made = compiled if config.compile else lambda function: function
+        self.losses_of, self.update = made(self._losses), made(self._update)
 
     def start_epoch(self, rates: list[float], epoch: int, room: Room) -> None:
         if not self.room.holds(room):
             self.room = self.room.grown(room)
             self.replays.clear()
-        self.turn = (epoch - 1) // self.config.alternate_epochs % len(self.turns)
+        self.turn = (epoch - 1) // self.config.alternate_epochs % len(self.weights.turns)
         self.rate.copy_(torch.tensor(rates).unsqueeze(1))
         self.total.zero_()
-        self.seen.zero_()
 
     def losses(self) -> np.ndarray:
         """``[K]``: mean loss of every member over the epoch."""
-        return (self.total / self.seen).cpu().numpy()
+        return self.total.cpu().numpy() / self.drawn
 
     def __call__(self, rows: Tensor) -> None:
         """One step with the graphs at ``rows [K, B]`` of the block; -1: none."""
@@ -271,23 +284,22 @@ class _TrainStep:
         return None
 
     def _mutable(self) -> list[Tensor]:
-        return [*self.weights.changing, self.first, self.second, self.counts, self.total, self.seen]
+        return [*self.weights.changing, self.first, self.second, self.counts, self.total]
 
     def _compute(self, turn: int) -> None:
         assert self.rows is not None
-        fields = self.block.fields(self.rows, self.room)
-        y, real = self.block.targets(self.rows)
-        active = real.any(1)
-        loss = self.losses_of(fields, y, real)
-        views = [self.weights.views[name] for name in self.turns[turn][0]]
-        gradients = torch.autograd.grad(loss.sum(), views)
-        self.total += torch.where(active, loss.detach(), 0) * real.sum(1)
-        self.seen += real.sum(1)
-        self.adam(torch.cat([g.reshape(len(g), -1) for g in gradients], dim=1), turn, active.unsqueeze(1))
+        losses, graphs = self.losses_of(self.rows)
+        views = [self.weights.views[name] for name in self.weights.turns[turn]]
+        gradients = torch.autograd.grad(losses, views, self.one_each)
+        with torch.no_grad():  # put together out here, in one kernel: a compiler takes one for each
+            self.update(torch.cat([g.reshape(len(g), -1) for g in gradients], dim=1), losses, graphs, turn)
 
-    def _losses(self, fields: Fields, y: Tensor, real: Tensor) -> Tensor:
-        """``[K]``: the loss of every member."""
-        logits, saliency = self._forward(fields, real.any(1))
+    def _losses(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """``[K]``: the loss of every member, and how many graphs it has in this step."""
+        fields = self.block.fields(rows, self.room)
+        y, real = self.block.targets(rows)
+        graphs = real.sum(1)
+        logits, saliency = self._forward(fields, graphs > 0)
         share = real * self.class_weights.gather(1, y)
         votes = logits.reshape(len(y), -1, *logits.shape[-2:])  # [K, M, B, C]: one vote, or those of a committee
         targets = y.unsqueeze(1).expand(votes.shape[:-1])
@@ -297,7 +309,7 @@ class _TrainStep:
         loss = (losses * share).sum(1) / share.sum(1).clamp(min=torch.finfo(share.dtype).tiny)
         if self.config.saliency_weight:
             loss = loss + self.config.saliency_weight * self._divergence(fields, saliency)
-        return loss
+        return loss, graphs
 
     def _forward(self, fields: Fields, active: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Forward in training mode; the running statistics of members without a graph in this step stand still."""
@@ -313,24 +325,29 @@ class _TrainStep:
             batch = self.block.batch(fields, self.size)
             return saliency_divergence(batch, saliency, self.config.saliency_layers)
 
-        return vmap(one)(fields, saliency)
+        return _of_each(one, len(self.total))(fields, saliency)
 
-    @torch.no_grad()
-    def _adam(self, gradient: Tensor, turn: int, active: Tensor) -> None:
-        """One step of Adam; members without a graph in this step stand still."""
-        columns, count = self.turns[turn][1], self.counts[turn]
-        held = self.first, self.second, self.weights.flat
-        first, second, flat = before = [tensor[:, columns] for tensor in held]
-        gradient = gradient + self.decay * flat
+    def _update(self, gradient: Tensor, losses: Tensor, graphs: Tensor, turn: int) -> None:
+        """Adds up the losses and makes a step of Adam; members without a graph in this step stand still."""
+        rate: Tensor = self.rate
+        active: Tensor | int = 1
+        if self.uneven:
+            moves = (graphs > 0).unsqueeze(1)
+            losses, gradient = torch.where(moves.squeeze(1), losses, 0), torch.where(moves, gradient, 0)
+            rate, active = rate * moves, moves
+        self.total += losses * graphs
+        columns, count = self.weights.columns[turn], self.counts[turn]
+        first, second, flat = (tensor[:, columns] for tensor in (self.first, self.second, self.weights.flat))
+        if self.decays:
+            gradient = torch.addcmul(gradient, self.decay, flat)
         count += active
-        first = first.lerp(gradient, 1 - BETA1)
-        second = second.lerp(gradient.square(), 1 - BETA2)
+        first.lerp_(gradient, (1 - BETA1) * active)
+        second.lerp_(gradient.square(), (1 - BETA2) * active)
         # m / (1 - β1^t) over √(v / (1 - β2^t)) + ε, with what depends on t alone taken out of the large tensors.
-        spread = (1 - BETA2**count).sqrt()
-        rate = self.rate * spread / (1 - BETA1**count).clamp(min=EPSILON)
-        after = first, second, flat - rate * first / (second.sqrt() + EPSILON * spread)
-        for tensor, old, new in zip(held, before, after, strict=True):
-            tensor[:, columns] = torch.where(active, new, old) if self.uneven else new
+        missing, missing_square = 1 - self.betas**count
+        spread = missing_square.sqrt()
+        rate = rate * spread / missing.clamp(min=EPSILON)
+        flat.addcdiv_(rate * first, second.sqrt() + EPSILON * spread, value=-1)
 
 
 class _Assessment:
@@ -375,6 +392,20 @@ class _Assessment:
         losses = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view_as(y)
         self.sums[:, 0] += torch.where(real, losses, 0).sum(1)
         self.sums[:, 1] += ((logits.argmax(-1) == y) & real).sum(1)
+
+
+def _of_each(one: Callable[..., Any], members: int) -> Callable[..., Any]:
+    """``one`` for all members at once: every tensor that it takes or gives gets their axis in front.
+
+    A single member goes without ``vmap``, which takes more kernels for the same.
+    """
+    if members > 1:
+        return vmap(one, randomness="different")
+
+    def alone(*inputs: Any) -> Any:
+        return tree_map(lambda tensor: tensor.unsqueeze(0), one(*tree_map(lambda tensor: tensor.squeeze(0), inputs)))
+
+    return alone
 
 
 def _captured(compute: Callable[[], None], mutable: list[Tensor], rows: Tensor) -> Callable[[], None]:
@@ -441,21 +472,12 @@ def _views(flat: Tensor, shapes: list[tuple[str, torch.Size]]) -> dict[str, Tens
     return views
 
 
-def _turns(weights: _Weights, config: TrainingConfig) -> list[tuple[list[str], Any]]:
-    """Names and columns of what learns in each turn: everything, or backbone and memory one after the other."""
-    if config.policy == "joint":
-        return [(weights.names, slice(None))]
-    model: Any = weights.template.model
-    names_of = {id(p): name for name, p in model.named_parameters()}
-    starts = dict(
-        zip(weights.names, np.cumsum([0] + [weights.views[n][0].numel() for n in weights.names]), strict=False)
-    )
-    turns = []
-    for block in model.blocks():
-        names = [names_of[id(p)] for p in block if names_of[id(p)] in weights.views]
-        columns = np.concatenate([np.arange(starts[n], starts[n] + weights.views[n][0].numel()) for n in names])
-        turns.append((names, torch.from_numpy(columns).to(weights.flat.device)))
-    return turns
+def _turns(model: Any, policy: str) -> list[list[str]]:
+    """Names of what learns in each turn: everything, or backbone and memory one after the other."""
+    learning = {id(p): name for name, p in model.named_parameters() if p.requires_grad}
+    if policy == "joint":
+        return [list(learning.values())]
+    return [[learning[id(p)] for p in block if id(p) in learning] for block in model.blocks()]
 
 
 def _class_weights(block: Block, members: Sequence[Member]) -> Tensor:

@@ -50,6 +50,8 @@ class PaddedBatch(Batch):
         return (scores + self._floor.squeeze(-2)).softmax(-1) * self._real
 
     def pool(self, weights: Float[Tensor, "... B n"], h: Float[Tensor, "... B n d"]) -> Float[Tensor, "... B d"]:
+        if _fuses(h):
+            return (weights.unsqueeze(-1) * h).sum(-2)
         return (weights.unsqueeze(-2) @ h).squeeze(-2)
 
     def sum(self, h: Float[Tensor, "... B n d"]) -> Float[Tensor, "... B d"]:
@@ -66,9 +68,13 @@ class PaddedBatch(Batch):
         return (h * g.unsqueeze(-2)).sum(-1)
 
     def resemblance(self, g: Float[Tensor, "B d"], h: Float[Tensor, "B n d"]) -> Float[Tensor, "B n"]:
+        if _fuses(h):
+            return super().resemblance(g, h)
         return self._attention(g.unsqueeze(-2), h).squeeze(-2)
 
     def read(self, g: Float[Tensor, "B d"], h: Float[Tensor, "B n d"]) -> Float[Tensor, "B d"]:
+        if _fuses(h):
+            return super().read(g, h)
         return (self._attention(g.unsqueeze(-2), h) @ h).squeeze(-2)
 
     def _attention(self, g: Float[Tensor, "rows k d"], h: Float[Tensor, "rows n d"]) -> Float[Tensor, "rows k n"]:
@@ -195,6 +201,11 @@ class PairedBatch(PaddedBatch):
     @once
     def uniform(self) -> Float[Tensor, "rows n"]:
         return (self.own / self.own.sum(-1, keepdim=True).clamp(min=1)).sum(-2)
+
+
+def _fuses(h: Tensor) -> bool:
+    """Whether a compiler makes one kernel of products and sums: a product with one row is a kernel of its own."""
+    return h.is_cuda and torch.compiler.is_compiling()
 
 
 def _largest(h: Float[Tensor, "... n d"], kept: Bool[Tensor, "... n"]) -> Float[Tensor, "... d"]:
