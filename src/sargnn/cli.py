@@ -47,8 +47,8 @@ Model = Annotated[
     typer.Option(
         "--model",
         help="sar-gcn, sar-gin, sar-sage, sar-gat; their base models gcn, gin, sage, gat; as-published; sargnn-plus, "
-        "sargnn-large; or a compared system: chebygin, sagpool, deepsets, graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, "
-        "dss-gnn, slim, dgm, topological-forest.",
+        "sargnn-large; or a compared system: chebygin, sagpool, deepsets, graph-unet, dgcnn, ecc, gsn, graphormer, "
+        "ugformer, adsf, dss-gnn, slim, dgm, topological-forest.",
     ),
 ]
 Set = Annotated[

@@ -30,6 +30,7 @@ TURNS: dict[str, Any] = {"training__policy": "alternating", "training__epochs": 
 # Not GIN with batch normalisation: the gradient of its biases, which the norm cancels, is rounding alone; Adam makes
 # full steps of it.
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "uniform saliency that is read": ("sar-gin", {"model__saliency": "uniform", "model__readout": "salient"}),
     **{f"{name}, weighted": (name, {}) for name in ("sar-gcn", "sar-gin", "sar-sage", "sar-gat")},
     **{
         f"{name}, scaling": (name, {"model__fusion": "scaling", "model__gamma": 3.0}) for name in ("sar-gcn", "sar-gin")

@@ -187,11 +187,12 @@ class SARGNN(GraphModel):
         """The vector that is classified and, where it is made by a saliency of its own, that."""
         if self.config.readout == "sum":
             return batch.sum(h), ()
-        last = self.memory_layers[-1](h, memory, batch)  # M^{L+1}
+        last = self.memory_layers[-1](h, memory, batch) if self.memory_layers else memory  # M^{L+1}
         if self.readout_saliency is not None:
             s = self.readout_saliency(last, h, batch)
             mean, nodes = batch.pool(s, h), batch.sum(torch.ones_like(h[..., :1]))
             return torch.cat([mean, mean * nodes.clamp(min=1).log()], dim=-1), (s,)
+        assert last is not None
         if self.config.readout == "all":
             return torch.cat([last, batch.sum(h), batch.max(h)], dim=-1), ()
         return last, ()
@@ -227,11 +228,11 @@ def _edge_channels(c: ModelConfig, inputs: int, edge_inputs: int) -> EdgeChannel
 
 
 def _memory_reads(c: ModelConfig) -> int:
-    """Layers of memory: L for learned saliency, one more to classify by it, all L+1 if only that; none for the base
-    model."""
-    if c.readout != "sum":
-        return c.layers + 1
-    return 0 if c.saliency in ("none", "uniform") else c.layers
+    """Layers of memory: L for learned saliency, one more to classify by it or by the nodes that it finds salient, all
+    L+1 if only that; none where nothing asks for it, as in the base model."""
+    if c.readout in ("sum", "salient") and c.saliency in ("none", "uniform"):
+        return 0
+    return c.layers if c.readout == "sum" else c.layers + 1
 
 
 def _memory_layers(c: ModelConfig, widths: list[int], memory: int, attention: int) -> nn.ModuleList:

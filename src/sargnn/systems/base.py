@@ -22,6 +22,8 @@ __all__ = [
     "PaddedGroup",
     "dropout",
     "graph_max",
+    "is_concrete",
+    "kernels_for",
     "listed_batch",
     "node_ranks",
     "padded_groups",
@@ -89,7 +91,7 @@ def listed_batch(
     >>> listed_batch(torch.ones(2, 1), torch.tensor([0, 2]), torch.tensor([0, 0, 1]), torch.tensor([0])).target.tolist()
     [1]
     """
-    kernels = _kernels(x)
+    kernels = kernels_for(x)
     if kernels is not None:
         return CompressedBatch(x, Sums(kernels, node_ptr, edge_ptr, source))
     target, graph = (torch.repeat_interleave(ptr.diff()) for ptr in (edge_ptr, node_ptr))
@@ -99,13 +101,20 @@ def listed_batch(
 def dropout(h: Float[Tensor, "..."], p: float) -> Float[Tensor, "..."]:
     """Each number 0 with probability p, the others divided by 1 - p: by the C kernel where there is one, because on a
     CPU PyTorch spends more time on the draws than on a small map."""
-    kernels = _kernels(h) if p else None
+    kernels = kernels_for(h) if p else None
     return F.dropout(h, p) if kernels is None else drop(h, p, kernels)
 
 
-def _kernels(h: Tensor) -> CDLL | None:
-    """The C kernels for such numbers, where there are some; ``torch.compile`` cannot see into them."""
-    return library(h.dtype) if h.device.type == "cpu" and not torch.compiler.is_compiling() else None
+def kernels_for(h: Tensor) -> CDLL | None:
+    """The C kernels for such numbers, where there are some."""
+    return library(h.dtype) if is_concrete(h) else None
+
+
+def is_concrete(h: Tensor) -> bool:
+    """Whether these are numbers on a CPU that may be looked at, and not what ``torch.compile`` or ``torch.func.vmap``
+    put in their place."""
+    watched = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+    return h.device.type == "cpu" and not watched
 
 
 def padded_groups(batch: PackedBatch, cells: int = 2**20) -> list[PaddedGroup]:

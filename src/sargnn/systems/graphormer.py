@@ -42,7 +42,7 @@ from sargnn.data.batch import PaddedBatch
 from sargnn.errors import InputError
 from sargnn.nn.edges import edge_inputs_of
 from sargnn.nn.graph_model import Encoding
-from sargnn.systems.base import DenseModel, require_at_least, require_share
+from sargnn.systems.base import DenseModel, dropout, is_concrete, require_at_least, require_share
 
 __all__ = ["Graphormer", "GraphormerConfig", "path_means", "shortest_paths"]
 
@@ -102,9 +102,10 @@ class Graphormer(DenseModel):
         last = self.config.max_degree
         in_degree = (batch.closed.sum(-1) - 1).long().clamp(max=last)
         out_degree = (batch.closed.sum(-2) - 1).long().clamp(max=last)
-        nodes = self.inputs(batch.x) + self.in_degree[in_degree] + self.out_degree[out_degree]
+        degrees = F.embedding(in_degree, self.in_degree) + F.embedding(out_degree, self.out_degree)
+        nodes = self.inputs(batch.x) + degrees
         h = torch.cat([self.token.expand(len(nodes), 1, -1), nodes], dim=1)
-        h = F.dropout(h, self.config.dropout, self.training)
+        h = dropout(h, self.config.dropout if self.training else 0.0)
         bias = self._bias(batch)
         scores = []
         for block in self.blocks:
@@ -118,7 +119,7 @@ class Graphormer(DenseModel):
         """b_φ(i,j) with the token before the nodes, and never for pairs that are too far apart or padding."""
         distance = shortest_paths(batch.closed, self.config.max_distance)
         near = (distance < self.config.max_distance) & batch.mask.unsqueeze(-2)
-        known = self.distance_bias[distance.clamp(max=self.config.max_distance - 1)].movedim(-1, 1)
+        known = F.embedding(distance.clamp(max=self.config.max_distance - 1), self.distance_bias).movedim(-1, 1)
         if self.path_bias is not None:
             edges = edge_inputs_of(batch, self.path_bias.shape[-1])
             known = known + path_means(self.path_bias, edges, distance, batch.between).movedim(0, 1)
@@ -146,7 +147,7 @@ class Block(nn.Module):
         self, h: Float[Tensor, "B n d"], bias: Float[Tensor, "B heads n n"]
     ) -> tuple[Float[Tensor, "B n d"], Float[Tensor, "B heads n n"]]:
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self._projected(h))
-        attention = (q @ k.mT / q.shape[-1] ** 0.5 + bias).softmax(-1)
+        attention = (q * q.shape[-1] ** -0.5 @ k.mT + bias).softmax(-1)
         read = self._drop(attention) @ v
         h = h + self._drop(self.out(read.transpose(1, 2).flatten(-2)))
         return h + self._drop(self.feed_forward(self.norms[1](h))), attention
@@ -155,7 +156,7 @@ class Block(nn.Module):
         return self.query_key_value(self.norms[0](h)).chunk(3, dim=-1)
 
     def _drop(self, h: Tensor) -> Tensor:
-        return F.dropout(h, self.dropout, self.training)
+        return dropout(h, self.dropout if self.training else 0.0)
 
 
 @torch.no_grad()
@@ -170,7 +171,10 @@ def shortest_paths(closed: Float[Tensor, "B n n"], longest: int) -> Int[Tensor, 
     distance = torch.zeros_like(closed)
     for _ in range(min(longest, closed.shape[-1])):  # no shortest path has more steps than there are nodes
         distance = distance + (1 - reached)
-        reached = (closed @ reached > 0).to(closed.dtype)
+        wider = (closed @ reached).clamp(max=1)
+        if is_concrete(closed) and wider.equal(reached):
+            break
+        reached = wider
     return torch.where(reached > 0, distance, longest).long()
 
 
