@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import resource
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import torch
 
 from sargnn import bench
 from sargnn.bench import measure, plan, timing
-from sargnn.bench.contenders import CONTENDERS, FAMILIES, Workload
+from sargnn.bench.contenders import CONTENDERS, FAMILIES, Workload, collating
 from sargnn.bench.measure import Cell, check_equal, random_graphs
 from sargnn.bench.plan import Plan
 from sargnn.cli import main
@@ -216,6 +218,18 @@ def test_the_time_of_grandchildren_is_their_grandparents() -> None:
 def _have_worked(seconds: float) -> float:
     with ProcessPoolExecutor(1) as process:
         return process.submit(_work_for, seconds).result()
+
+
+def test_the_loader_beside_a_gpu_needs_few_files_whatever_the_number_of_graphs() -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as elsewhere:  # as others' contenders are
+        assert elsewhere.submit(_graphs_loaded, 400, 300).result() == 400
+
+
+def _graphs_loaded(count: int, open_files: int) -> int:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    graphs = random_graphs(count, nodes=3, edges=2)
+    objects = Workload(graphs, Encoder.fit(DataConfig(), graphs).encode(graphs), torch.device("cpu")).objects
+    return sum(batch.num_graphs for batch in collating(objects, 50, workers=2))
 
 
 @pytest.mark.usefixtures("small")

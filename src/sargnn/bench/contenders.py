@@ -36,7 +36,7 @@ from sargnn.training.ensemble import Ensemble, Member
 from sargnn.training.loop import TrainingConfig, TrainingState, compiled_loss, fit, loss_of
 from sargnn.training.settings import Settings
 
-__all__ = ["CONTENDERS", "FAMILIES", "Contender", "Workload"]
+__all__ = ["CONTENDERS", "FAMILIES", "Contender", "Workload", "collating"]
 
 GPU_WORKERS = 8
 """Processes of PyTorch Geometric's loader beside a GPU; on a CPU they would compete with the training."""
@@ -143,9 +143,7 @@ class PyG(Contender):
 
     def epochs(self, batch_size: int) -> Iterator[Any]:
         optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-3, fused=True)
-        on_gpu = self.work.device.type == "cuda"
-        workers = {"num_workers": GPU_WORKERS, "persistent_workers": True, "pin_memory": True} if on_gpu else {}
-        loader = DataLoader(self.work.objects, batch_size, shuffle=True, **workers)
+        loader = collating(self.work.objects, batch_size, GPU_WORKERS if self.work.device.type == "cuda" else 0)
         while True:
             total = 0.0
             for batch in loader:
@@ -155,6 +153,17 @@ class PyG(Contender):
                 optimizer.step()
                 total += loss.item() * batch.num_graphs
             yield total
+
+
+def collating(objects: list[Data], batch_size: int, workers: int) -> DataLoader:
+    """PyTorch Geometric's loader of shuffled batches; with ``workers`` as one has it beside a GPU."""
+    if not workers:
+        return DataLoader(objects, batch_size, shuffle=True)
+    # Forked, as is usual: spawned ones, the rule in a spawned process, would take a file for every tensor of a graph.
+    return DataLoader(
+        objects, batch_size, shuffle=True, num_workers=workers, persistent_workers=True,
+        pin_memory=torch.cuda.is_available(), multiprocessing_context="fork",
+    )  # fmt: skip
 
 
 class PyGGCN(PyG):
