@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
@@ -12,6 +13,7 @@ from literal import kernels
 from sargnn.data.batch import Batch
 from sargnn.data.graphs import pack
 from sargnn.data.tensor_set import TensorSet
+from sargnn.systems import base
 
 Edges = list[tuple[int, int]]
 
@@ -66,3 +68,15 @@ def gap(model: nn.Module, pair: str, layout: str = "packed", seeds: int = 3) -> 
             one, other = randomised(model, seed).encode(constant_batch(list(PAIRS[pair]), layout)).graph
         largest = max(largest, ((one - other).abs().max() / one.abs().max().clamp(min=1e-9)).item())
     return largest
+
+
+def with_and_without_kernels(
+    model: nn.Module, batch: Batch, weights: nn.Module, monkeypatch: pytest.MonkeyPatch
+) -> list[tuple[torch.Tensor, ...]]:
+    """Graph vectors of a system and the gradient of ``weights``, by the C kernels and by PyTorch's operations."""
+    results = []
+    for found in (base.library, lambda _: None):
+        monkeypatch.setattr(base, "library", found)
+        out = model.encode(batch).graph  # type: ignore[operator]
+        results.append((out, *torch.autograd.grad(out.square().sum(), list(weights.parameters()))))
+    return results

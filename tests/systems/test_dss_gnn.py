@@ -6,11 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from expressive import constant_batch, gap, randomised
+from expressive import constant_batch, gap, randomised, with_and_without_kernels
 from literal import EXAMPLES, Graph, batch_of, both_ways, graph, random_graph
 from sargnn.data.batch import PackedBatch
-from sargnn.kernels import library
-from sargnn.systems import base
 from sargnn.systems.dss_gnn import DSSGNN, Bag, CountedNorm, DSSGNNConfig, ego_networks, over_copies
 from sargnn.systems.graphormer import shortest_paths
 
@@ -70,11 +68,7 @@ def test_rows_are_normalised_as_if_each_were_there_as_often_as_it_counts() -> No
 @pytest.mark.parametrize("graphs", [UNDIRECTED, EXAMPLES], ids=["undirected", "all"])
 def test_kernels_and_pytorch_agree(graphs: list[Graph], monkeypatch: pytest.MonkeyPatch) -> None:
     model = randomised(DSSGNN(DSSGNNConfig(layers=2, hidden=4, hops=1), 3, 2), 0).train()
-    results = []
-    for kernels in (library, lambda _: None):
-        monkeypatch.setattr(base, "library", kernels)
-        out = model.encode(batch_of(graphs, "packed")).graph
-        results.append((out, *torch.autograd.grad(out.square().sum(), model.layers.parameters())))
+    results = with_and_without_kernels(model, batch_of(graphs, "packed"), model.layers, monkeypatch)
     torch.testing.assert_close(*results)
 
 

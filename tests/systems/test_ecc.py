@@ -8,12 +8,10 @@ import torch
 from torch import nn
 from torch_geometric.nn import NNConv
 
-from expressive import constant_batch, randomised
+from expressive import constant_batch, randomised, with_and_without_kernels
 from literal import EXAMPLES, Graph, batch_of, both_ways, edge_arguments
 from sargnn.data.batch import PackedBatch
 from sargnn.errors import InputError
-from sargnn.kernels import library
-from sargnn.systems import base
 from sargnn.systems.ecc import (
     ECC,
     ECCConfig,
@@ -97,11 +95,7 @@ def test_labels_that_are_all_one_need_one_sum() -> None:
 def test_kernels_and_pytorch_agree(labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = [labelled_ring([0, 1, 0, 1, 1])] if labels else UNDIRECTED
     model = randomised(ECC(ECCConfig(hidden=8), 3, 2, edge_inputs=labels), 0)
-    results = []
-    for kernels in (library, lambda _: None):
-        monkeypatch.setattr(base, "library", kernels)
-        out = model.encode(batch_of(graphs, "packed")).graph
-        results.append((out, *torch.autograd.grad(out.square().sum(), model.layers.parameters())))
+    results = with_and_without_kernels(model, batch_of(graphs, "packed"), model.layers, monkeypatch)
     torch.testing.assert_close(*results)
 
 

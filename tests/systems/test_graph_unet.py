@@ -7,12 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from expressive import constant_batch, randomised
+from expressive import constant_batch, randomised, with_and_without_kernels
 from literal import EXAMPLES, Graph, batch_of, graph
 from sargnn.data.batch import ListedBatch, PackedBatch
 from sargnn.errors import InputError
-from sargnn.kernels import library
-from sargnn.systems import base
 from sargnn.systems.graph_unet import GraphUNet, GraphUNetConfig, Level, best, coarser, column_weights, unpooled
 
 UNDIRECTED = [EXAMPLES[i] for i in (0, 1, 2, 3, 5)]
@@ -84,11 +82,7 @@ def test_the_batch_is_the_dense_net_graph_by_graph() -> None:
 
 def test_kernels_and_pytorch_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     model = randomised(GraphUNet(GraphUNetConfig(hidden=8), 3, 2), 0)
-    results = []
-    for kernels in (library, lambda _: None):
-        monkeypatch.setattr(base, "library", kernels)
-        out = model.encode(batch_of(EXAMPLES, "packed")).graph
-        results.append((out, *torch.autograd.grad(out.square().sum(), model.up.parameters())))
+    results = with_and_without_kernels(model, batch_of(EXAMPLES, "packed"), model.up, monkeypatch)
     torch.testing.assert_close(*results)
 
 

@@ -65,6 +65,11 @@ class Sums:
         """``sum_j w_ij t_j z_j / sum_j w_ij t_j`` over the neighbours of each node; w has no gradient."""
         return _WeightedMean.apply(w, t, z, self)
 
+    @property
+    def edges(self) -> tuple[Tensor, Tensor, Tensor]:
+        """What functions that follow edges take."""
+        return self.node_ptr, self.edge_ptr, self.source
+
     def call(self, name: str, sizes: int | tuple[int, ...], *tensors: Tensor | None) -> None:
         """A function of the library, over all graphs."""
         pointers = (c_void_p(None if tensor is None else tensor.data_ptr()) for tensor in tensors)
@@ -129,7 +134,7 @@ class _Aggregate(Function):
         w, h = w.contiguous(), h.contiguous()
         out = torch.empty_like(h)
         for own_w, own_h, own_out in _one_by_one(w, h, out):
-            sums.call("aggregate", h.shape[-1], sums.node_ptr, sums.edge_ptr, sums.source, own_w, own_h, own_out)
+            sums.call("aggregate", h.shape[-1], *sums.edges, own_w, own_h, own_out)
         ctx.sums = sums
         ctx.save_for_backward(w, h)
         return out
@@ -141,7 +146,7 @@ class _Aggregate(Function):
         sums: Sums = ctx.sums
         grad_w, grad_h = _wanted(ctx, w, h)
         for own in _one_by_one(w, h, grad_out.contiguous(), grad_w, grad_h):
-            sums.call("aggregate_backward", h.shape[-1], sums.node_ptr, sums.edge_ptr, sums.source, *own)
+            sums.call("aggregate_backward", h.shape[-1], *sums.edges, *own)
         return grad_w, grad_h, None
 
 
@@ -151,7 +156,7 @@ class _AggregateKinds(Function):
         w, h = w.contiguous(), h.contiguous()
         out = h.new_empty(len(h), w.shape[1], h.shape[1])
         sizes = h.shape[1], w.shape[1]
-        sums.call("aggregate_kinds", sizes, sums.node_ptr, sums.edge_ptr, sums.source, w, h, out)
+        sums.call("aggregate_kinds", sizes, *sums.edges, w, h, out)
         ctx.sums = sums
         ctx.save_for_backward(w, h)
         return out
@@ -163,7 +168,7 @@ class _AggregateKinds(Function):
         sums: Sums = ctx.sums
         sizes, grad_w, grad_h = (h.shape[1], w.shape[1]), torch.empty_like(w), torch.empty_like(h)
         sums.call(
-            "aggregate_kinds_backward", sizes, sums.node_ptr, sums.edge_ptr, sums.source,
+            "aggregate_kinds_backward", sizes, *sums.edges,
             w, h, grad_out.contiguous(), grad_w, grad_h,
         )  # fmt: skip
         return grad_w, grad_h, None
@@ -176,8 +181,7 @@ class _Compare(Function):
     def forward(ctx: Any, g: Tensor, h: Tensor, sums: Sums) -> Tensor:
         g, h = g.contiguous(), h.contiguous()
         out = h.new_empty(len(sums.source))
-        structure = sums.node_ptr, sums.edge_ptr, sums.source
-        sums.call("aggregate_backward", h.shape[1], *structure, None, h, g, out, None)
+        sums.call("aggregate_backward", h.shape[1], *sums.edges, None, h, g, out, None)
         ctx.sums = sums
         ctx.save_for_backward(g, h)
         return out
@@ -188,9 +192,8 @@ class _Compare(Function):
         g, h = ctx.saved_tensors
         sums: Sums = ctx.sums
         w, grad_g, grad_h = grad_out.contiguous(), torch.empty_like(g), torch.empty_like(h)
-        structure = sums.node_ptr, sums.edge_ptr, sums.source
-        sums.call("aggregate", h.shape[1], *structure, w, h, grad_g)
-        sums.call("aggregate_backward", h.shape[1], *structure, w, h, g, None, grad_h)
+        sums.call("aggregate", h.shape[1], *sums.edges, w, h, grad_g)
+        sums.call("aggregate_backward", h.shape[1], *sums.edges, w, h, g, None, grad_h)
         return grad_g, grad_h, None
 
 
@@ -199,7 +202,7 @@ class _WeightedMean(Function):
     def forward(ctx: Any, w: Tensor, t: Tensor, z: Tensor, sums: Sums) -> Tensor:
         w, t, z = w.contiguous(), t.contiguous(), z.contiguous()
         share, out = torch.empty_like(w), torch.empty_like(z)
-        sums.call("weighted_mean", z.shape[1], sums.node_ptr, sums.edge_ptr, sums.source, w, t, z, share, out)
+        sums.call("weighted_mean", z.shape[1], *sums.edges, w, t, z, share, out)
         ctx.sums = sums
         ctx.save_for_backward(t, z, share, out)
         return out
@@ -211,7 +214,7 @@ class _WeightedMean(Function):
         sums: Sums = ctx.sums
         grad_t, grad_z = torch.empty_like(t), torch.empty_like(z)
         sums.call(
-            "weighted_mean_backward", z.shape[1], sums.node_ptr, sums.edge_ptr, sums.source,
+            "weighted_mean_backward", z.shape[1], *sums.edges,
             t, z, share, out, grad_out.contiguous(), grad_t, grad_z,
         )  # fmt: skip
         return None, grad_t, grad_z, None
