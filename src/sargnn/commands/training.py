@@ -128,7 +128,8 @@ def _report(run: TrainingRun, command: str) -> TrainingReport:
     trained, graphs, settings = run.trained, run.graphs, run.trained.settings
     part = "test" if "test" in run.scores else list(run.scores)[-1]
     index = parts_of(graphs, run.fold)[part]
-    prediction = trained.predict(graphs)
+    prediction = run.prediction
+    assert prediction is not None
     true, predicted = trained.true_classes(graphs), prediction.predicted
     configs = settings.to_json()
     return TrainingReport(

@@ -69,6 +69,8 @@ class TrainingRun:
     scores: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By part (train, validation, test, ...): graphs, accuracy, its 95 % interval low..high, balanced_accuracy, auroc,
     and saliency_auc where the truth is known. Filled by :meth:`finish`."""
+    prediction: Prediction | None = None
+    """What the best weights say of all graphs. Made by :meth:`finish`."""
 
     @classmethod
     def start(
@@ -117,9 +119,9 @@ class TrainingRun:
 
     def finish(self) -> TrainingRun:
         """Score the best weights on every part, and save all."""
-        prediction = self.trained.predict(self.graphs)
+        self.prediction = self.trained.predict(self.graphs)
         self.scores = {
-            part: score(self.trained, self.graphs, prediction, index)
+            part: score(self.trained, self.graphs, self.prediction, index)
             for part, index in parts_of(self.graphs, self.fold).items()
             if len(index)
         }
