@@ -42,6 +42,8 @@ COSTED = 5
 """Systems of Table 2 whose costs are shown for each set: the best ones."""
 LEAN = "†"
 """The mark of results of the preset ``lean``."""
+UNIFORM = "uniform saliency"
+"""The row of the parts that takes the learned saliency away."""
 LEVEL = 0.05
 """p below which a difference counts as shown."""
 
@@ -292,7 +294,20 @@ def parts(results: Results) -> str:
     verdicts = [
         f"Shown to be {how}: {'; '.join(some) or 'none'}." for how, some in (("worse", worse), ("better", better))
     ]
+    verdicts += saliency_verdict([found for where, found in tests.items() if where.startswith(UNIFORM)])
     return "\n".join([*lines, PARTS_NOTE, f"Of {len(tests)} differences:", *verdicts]) + "\n"
+
+
+def saliency_verdict(uniform: Sequence[Comparison]) -> list[str]:
+    """What uniform saliency says about the learned one: whether it is what makes the model accurate."""
+    if not uniform or any(map(_is_shown, uniform)):
+        return []
+    measured = f"the {len(uniform)} sets where that is measured"
+    return [
+        "",
+        f"With uniform saliency the model is as accurate on {measured}, as far as the tests can tell. Learned",
+        "saliency shows which nodes decided; it is not what makes the model accurate.",
+    ]
 
 
 PARTS_NOTE = f"""

@@ -21,6 +21,14 @@ from sargnn.training.settings import Settings
 DOCS = Path(__file__).parents[1] / "docs"
 
 
+Accuracy = Callable[[int], float]
+"""Of a fold."""
+
+
+def in_turns(even: float, odd: float) -> Accuracy:
+    return lambda fold: odd if fold % 2 else even
+
+
 @pytest.fixture(scope="module")
 def maker() -> ModuleType:
     spec = importlib.util.spec_from_file_location("make_beyond", DOCS / "make_beyond.py")
@@ -121,6 +129,16 @@ def test_parts_and_rivals_are_compared_fold_by_fold(maker: ModuleType) -> None:
     assert "Of 1 tests, 0 show" in table
 
 
+@pytest.mark.parametrize(("uniform", "says"), [(in_turns(0.9, 0.7), True), (in_turns(0.8, 0.7), False)])
+def test_saliency_is_said_to_add_no_accuracy_where_none_is_shown(
+    maker: ModuleType, uniform: Accuracy, says: bool
+) -> None:
+    """p = 0.069 as above, or a difference of 0.1 in every fold."""
+    scores = {PLUS: in_turns(0.9, 0.8), maker.UNIFORM: uniform}
+    plus = {(row, "MUTAG"): result(beyond_cell(row, "MUTAG"), accuracy) for row, accuracy in scores.items()}
+    assert ("it is not what makes the model accurate" in maker.parts(plus)) is says
+
+
 def test_one_division_has_a_large_part_and_no_test(maker: ModuleType) -> None:
     plus = {(PLUS, "TRIANGLES"): result(beyond_cell(PLUS, "TRIANGLES", folds=1), lambda _: 0.999)}
     others = {("gsn", "TRIANGLES"): result(table2_cell("gsn", "TRIANGLES", folds=1), lambda _: 0.9)}
@@ -159,14 +177,6 @@ def test_no_trial_had_the_salient_readout_as_the_page_says(maker: ModuleType) ->
     _, *rows = maker.read_lines("beyond-validation.jsonl")
     assert rows
     assert not any("readout" in key for row in rows for key in row["changes"])
-
-
-Accuracy = Callable[[int], float]
-"""Of a fold."""
-
-
-def in_turns(even: float, odd: float) -> Accuracy:
-    return lambda fold: odd if fold % 2 else even
 
 
 def beyond_cell(row: str, data: str, folds: int = 10) -> Cell:
