@@ -124,7 +124,7 @@ class Measured(NamedTuple):
 
     def accuracy(self, system: str, data: str) -> str:
         """The mean in per cent, with the mark of its preset."""
-        result = (self.plus if system == PLUS else self.others).get((system, data))
+        result = (self.plus if system in (PLUS, LARGE) else self.others).get((system, data))
         mark = LEAN if (system, data) in self.lean else ""
         return f"{100 * result.mean:.1f}{mark}" if result else "not measured"
 
@@ -450,7 +450,7 @@ def cost_table(measured: Measured, rows: Sequence[Row]) -> str:
     lines = _header("data", "model", "accuracy", "parameters", "an epoch", "a prediction", "of it the model")
     for data in dict.fromkeys(row["data"] for row in rows):
         known = {row["system"]: row for row in rows if row["data"] == data}
-        for system in (PLUS, *best(measured.others, data)[:COSTED]):
+        for system in (PLUS, LARGE, *best(measured.others, data)[:COSTED]):
             row = known[system]
             times = [f"{row['epoch']['seconds']:.3g} s"]
             times += [f"{1000 * row[kind]['seconds']:.3g} ms" for kind in ("prediction", "forward")]
