@@ -175,7 +175,7 @@ def encode(model: SARGNN, g: Graph) -> Literal:
     C = edge_channels(within(p, "edge_channels"), g) if c.edge_channels else None
     if c.input_norm:
         H = batch_norm(within(p, "input_norm"), H)
-    uses_memory = c.readout != "sum" or c.saliency not in ("none", "uniform")
+    uses_memory = c.readout in ("memory", "all") or c.saliency not in ("none", "uniform")
     M = p["initial_memory.vector"] if uses_memory else None
     for l in range(c.layers):
         s = None
@@ -189,7 +189,7 @@ def encode(model: SARGNN, g: Graph) -> Literal:
         H = {"none": lambda q, h: h, "batch": batch_norm, "layer": layer_norm}[c.norm](within(p, f"norms.{l}"), H)
         H = relu(H) if c.activate else H
         saliency += [] if s is None else [s]
-    last = None if c.readout == "sum" else memory(within(p, f"memory_layers.{c.layers}"), H, M, c)
+    last = None if c.readout == "sum" or M is None else memory(within(p, f"memory_layers.{c.layers}"), H, M, c)
     parts = {"memory": [last], "sum": [H.sum(axis=0)], "all": [last, H.sum(axis=0), H.max(axis=0)]}
     if c.readout == "salient":
         uniform = np.full(g.nodes, 1 / g.nodes)
