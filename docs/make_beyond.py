@@ -211,8 +211,8 @@ Table 2, which had another protocol.
 
 
 LARGE_NOTE = """\
-The same recipe with `model.hidden=128` and `model.members=5`, for those to whom accuracy is worth more than six times
-the arithmetic. Wider layers and committees were seen to help among the trials below.
+The same recipe with `model.hidden=128` and `model.members=5`, for those to whom accuracy is worth more time: the last
+section has what both cost. Wider layers and committees were seen to help among the trials below.
 
 """
 
