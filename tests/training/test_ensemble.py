@@ -129,6 +129,10 @@ def test_rows_do_not_depend_on_who_trains_beside() -> None:
         for mine, theirs in zip(single.progress.history, fitted.progress.history, strict=True):
             for key in ("train_loss", "validation_loss"):
                 assert mine[key] == pytest.approx(theirs[key], rel=1e-5), key  # a single one goes without vmap
+    for mine, theirs in zip(together(GRAPHS, settings, own[:2]), three, strict=False):
+        assert [row["train_loss"] for row in mine.progress.history] == [
+            row["train_loss"] for row in theirs.progress.history
+        ]
 
 
 def test_results_are_in_the_order_of_the_members() -> None:

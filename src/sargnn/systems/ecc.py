@@ -109,6 +109,7 @@ class ECC(GraphModel):
         self.norms = nn.ModuleList(BatchNorm(config.hidden) for _ in widths)
         self.head = perceptron(config.hidden, config.hidden, classes, config.classifier_dropout)
 
+    @torch.compiler.disable  # what halves graphs is not of tensors
     def encode(self, batch: Batch) -> Encoding:
         assert isinstance(batch, PackedBatch)
         if self.edge_inputs:
