@@ -10,6 +10,8 @@ from types import ModuleType
 
 import pytest
 
+from sargnn.data.graphs import GraphSet
+from sargnn.data.synthetic import triangles
 from tiny import shapes
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
@@ -85,3 +87,20 @@ def test_readouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("salient", 1), ("salient", 3), ("all", 1), ("memory", 1), ("sum", 1),
     ]  # fmt: skip
     assert all(0 <= row["node_auc"] <= 1 and 0 <= row["accuracy"] <= 1 for row in rows)
+
+
+def test_large_graphs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "rows.jsonl"
+    large = script("large_graphs")
+    monkeypatch.setattr(large, "triangles", lambda *_, seed: large_triangles(seed))
+    monkeypatch.setattr(
+        sys, "argv", ["large_graphs.py", "--graphs", "40", "--seeds", "1", "--epochs", "1", "--out", str(out)]
+    )
+    large.main()
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(row["model"], row["inputs"]) for row in rows] == [(m, i) for m in large.MODELS for i in large.INPUTS]
+    assert all(0 <= row[part] <= 1 for row in rows for part in ("train", "test", "test-large"))
+
+
+def large_triangles(seed: int) -> GraphSet:
+    return triangles(40, 10, 10, 10, seed=seed)

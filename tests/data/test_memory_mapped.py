@@ -15,10 +15,11 @@ import pytest
 import torch
 
 from literal import kernels
+from sargnn.data import pieces
 from sargnn.data import tensor_set as batches
 from sargnn.data.batch import PackedBatch, PaddedBatch
 from sargnn.data.encoder import Encoder
-from sargnn.data.encodings import DataConfig
+from sargnn.data.encodings import DataConfig, RandomWalk
 from sargnn.data.graphs import GraphSet
 from sargnn.data.synthetic import triangles
 from sargnn.data.tensor_set import StreamedSet, TensorSet, tensor_set
@@ -83,6 +84,26 @@ print(peak() - before)
 """
 
 
+FULL = """
+import os, resource, signal, sys
+os.environ["SARGNN_DATA"] = sys.argv[1]
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+from sargnn.data.encoder import Encoder
+from sargnn.data.encodings import DataConfig
+from sargnn.data.synthetic import triangles
+from sargnn.data.tensor_set import StreamedSet
+from sargnn.errors import InputError
+
+graphs = triangles(2000, 0, 0, 0)
+encoder = Encoder.fit(DataConfig(encodings=("random-walk",)), graphs)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, 2**16))
+try:
+    StreamedSet(graphs, encoder)
+except InputError as error:
+    print(error)
+"""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("mapped") / "set"
@@ -129,6 +150,64 @@ def test_streamed_batches_are_those_of_a_set_in_memory(layout: str, tmp_path: Pa
     assert type(got) is type(expected)
     for name in ("x", "y", "truth", "edges", "graph_x", "renormalised", "renormalised_exp", "degrees"):
         assert torch.equal(getattr(got, name), getattr(expected, name)), name
+
+
+COSTLY = ("random-walk", "degree", "topology", "substructures", "constant", "laplacian")
+"""Encodings that take long and others between them."""
+
+
+def test_streamed_inputs_that_take_long_are_those_of_a_set_in_memory(tmp_path: Path) -> None:
+    labelled(shapes(truth=True)).save(tmp_path / "set")
+    graphs = GraphSet.open(tmp_path / "set")
+    encoder = Encoder.fit(DataConfig(encodings=COSTLY), graphs)
+    index = np.array([5, 0, 17, 3])
+    streamed = StreamedSet(graphs, encoder).packed(index)
+    assert torch.equal(streamed.x, tensor_set(graphs, encoder).packed(index).x)
+
+
+def test_inputs_that_take_long_are_made_once_and_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = shapes()
+    encoder = Encoder.fit(DataConfig(encodings=("degree", "random-walk")), graphs)
+    asked: list[int] = []
+    make = RandomWalk.encode
+
+    def counted(self: RandomWalk, some: GraphSet) -> np.ndarray:
+        asked.append(len(some))
+        return make(self, some)
+
+    monkeypatch.setattr(RandomWalk, "encode", counted)
+    monkeypatch.setattr(pieces, "CELLS", 100)
+    data = StreamedSet(graphs, encoder)
+    assert len(asked) > 1
+    assert sum(asked) == len(graphs)
+    before = len(asked)
+    for _ in range(2):
+        data.packed(np.arange(7))
+    assert len(asked) == before
+
+
+def test_the_file_of_inputs_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SARGNN_DATA", str(tmp_path / "cache"))
+    graphs = shapes()
+    data = StreamedSet(graphs, Encoder.fit(DataConfig(encodings=("random-walk",)), graphs))
+    assert list((tmp_path / "cache").iterdir()) == []
+    assert data.packed(np.arange(3)).x.any()
+
+
+def test_where_the_cache_cannot_be_made_the_inputs_go_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("SARGNN_DATA", str(tmp_path / "file" / "cache"))
+    graphs = shapes()
+    data = StreamedSet(graphs, Encoder.fit(DataConfig(encodings=("random-walk",)), graphs))
+    assert data.packed(np.arange(3)).x.any()
+
+
+def test_a_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
+    """A limit on the size of files is the full disk that a test can have; it ends the process if a map is written."""
+    done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("cannot write the inputs of TRIANGLES, 1 MiB, to ")
+    assert done.stdout.endswith(": File too large\n")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 
 from sargnn.data.encodings import (
+    COSTLY,
     ENCODINGS,
     OWN,
     Attributes,
@@ -92,9 +93,27 @@ class Encoder:
         """Columns of the inputs of whole graphs, F_g."""
         return len(_feature_names(self.graph_encodings))
 
-    def encode(self, graphs: GraphSet) -> np.ndarray:
-        """float32 [N, F]: the inputs of every node; refuses graphs whose inputs are not those fitted."""
-        return _side_by_side(self.encodings, graphs, graphs.num_nodes)
+    @cached_property
+    def costly(self) -> np.ndarray:
+        """int64: the columns of the node inputs that take long to make."""
+        kinds = [isinstance(encoding, COSTLY) for encoding in self.encodings for _ in encoding.feature_names]
+        return np.flatnonzero(kinds)
+
+    def encode(self, graphs: GraphSet, costly: np.ndarray | None = None) -> np.ndarray:
+        """float32 [N, F]: the inputs of every node; refuses graphs whose inputs are not those fitted. The ``costly``
+        columns are taken as they are, if given."""
+        if costly is None:
+            return _side_by_side(self.encodings, graphs, graphs.num_nodes)
+        x = np.empty((graphs.num_nodes, self.width), np.float32)
+        quick = tuple(encoding for encoding in self.encodings if not isinstance(encoding, COSTLY))
+        x[:, np.delete(np.arange(self.width), self.costly)] = _side_by_side(quick, graphs, graphs.num_nodes)
+        x[:, self.costly] = costly
+        return x
+
+    def encode_costly(self, graphs: GraphSet) -> np.ndarray:
+        """float32 [N, costly]: those of the node inputs that take long to make."""
+        encodings = tuple(encoding for encoding in self.encodings if isinstance(encoding, COSTLY))
+        return _side_by_side(encodings, graphs, graphs.num_nodes)
 
     def encode_edges(self, graphs: GraphSet) -> np.ndarray:
         """float32 [E, F_e]: the inputs of every edge, in the order of ``graphs.edges``."""

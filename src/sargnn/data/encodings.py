@@ -360,6 +360,9 @@ class Topology(Encoding):
         return (node_profiles(graphs) - self.mean) / self.std
 
 
+COSTLY = (RandomWalk, Laplacian, Substructures, Topology)
+"""Encodings that take long to make, so that a set which is read batch by batch makes them once."""
+
 OWN: dict[str, type[Attributes] | type[Labels]] = {"attributes": Attributes, "labels": Labels}
 """Encodings of what graphs bring themselves: of nodes and of edges."""
 

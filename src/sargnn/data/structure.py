@@ -33,6 +33,9 @@ __all__ = [
 DENSE_NODES = 300
 """Connected parts up to this size are computed as batches of dense matrices, larger ones sparsely."""
 
+CACHED_CELLS = 2**17
+"""Numbers of a matrix that a core's cache holds, so that products of it do not wait for memory."""
+
 KEPT_SECONDS = 1.0
 """Counts of substructures and profiles that took longer than this are kept on disk."""
 
@@ -134,7 +137,7 @@ def return_probabilities(graphs: GraphSet, steps: int) -> np.ndarray:
     out = np.zeros((graphs.num_nodes, steps), np.float32)
     for nodes, walk in connected_parts(graphs):
         n = nodes.shape[1]
-        for columns in chunks(np.arange(n), n if isinstance(walk, np.ndarray) else CELLS // n):
+        for columns in chunks(np.arange(n), n if isinstance(walk, np.ndarray) else max(CACHED_CELLS // n, 1)):
             start = np.zeros((n, len(columns)))
             start[columns, np.arange(len(columns))] = 1
             out[nodes[:, columns]] = _returns(walk, start, steps)
@@ -151,7 +154,7 @@ def _returns(walk: Any, start: np.ndarray, steps: int) -> np.ndarray:
     walked = walk @ start
     while len(found) < steps:
         further = walk @ walked
-        found += [(walked * walked).sum(-2), (walked * further).sum(-2)]
+        found += [np.einsum("...uv,...uv->...v", walked, once) for once in (walked, further)]
         walked = further
     return np.stack(found[:steps], axis=-1)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from functools import cached_property
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,8 +15,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from sargnn.data.batch import Batch, CompressedBatch, PackedBatch, PaddedBatch, PairedBatch
+from sargnn.data.cache import data_folder
 from sargnn.data.compressed_rows import CompressedRows
 from sargnn.data.graphs import GraphSet, ranges
+from sargnn.data.pieces import Pieces
+from sargnn.errors import InputError
 from sargnn.kernels import library
 
 if TYPE_CHECKING:
@@ -227,7 +233,8 @@ class HeldRows:
 
 class StreamedSet(TensorSet):
     """A set too large to hold: structure is read and inputs are made batch by batch, from disk where the arrays are
-    memory-mapped. ``x`` and ``truth`` have no rows, but say what batches will hold."""
+    memory-mapped. Inputs that take long to make are made once, into a file that nobody else sees and that goes with the
+    set. ``x`` and ``truth`` have no rows, but say what batches will hold."""
 
     def __init__(
         self,
@@ -239,6 +246,7 @@ class StreamedSet(TensorSet):
     ) -> None:
         self.graphs = graphs
         self.encoder = encoder
+        self.costly = _made_once(graphs, encoder) if len(encoder.costly) else None
         super().__init__(graphs, np.empty((0, encoder.width), np.float32), device=device, layout=layout)
 
     def _hold(self, graphs: GraphSet, x: np.ndarray, edge_x: np.ndarray | None) -> None:
@@ -262,8 +270,9 @@ class StreamedSet(TensorSet):
         return part.compressed(np.arange(len(part)))
 
     def _part(self, index: np.ndarray | Tensor) -> TensorSet:
-        part = self.graphs.subset(index.cpu().numpy() if isinstance(index, Tensor) else index)
-        return held_set(part, self.encoder, device=self.device)
+        chosen = index.cpu().numpy() if isinstance(index, Tensor) else index
+        costly = None if self.costly is None else self.costly[ranges(self.graphs.node_ptr, chosen)]
+        return held_set(self.graphs.subset(chosen), self.encoder, costly, device=self.device)
 
 
 def tensor_set(
@@ -281,11 +290,28 @@ def tensor_set(
     return held_set(graphs, encoder, device=device, layout=layout)
 
 
-def held_set(graphs: GraphSet, encoder: Encoder, **more: Any) -> TensorSet:
-    """The graphs with all inputs that ``encoder`` makes."""
+def _made_once(graphs: GraphSet, encoder: Encoder) -> np.ndarray:
+    """float32 [N, costly]: the inputs that take long to make, mapped from a file without a name, in the cache if it can
+    be written. The file is written, not its map: a page that finds no room on the disk would end the process."""
+    folder = data_folder()
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with TemporaryFile(dir=folder if os.access(folder, os.W_OK) else None) as file:
+            for piece in Pieces(graphs):
+                file.write(encoder.encode_costly(piece).tobytes())
+            file.flush()
+            return np.memmap(file, np.float32, "r", shape=(graphs.num_nodes, len(encoder.costly)))
+    except OSError as error:
+        size = f"{4 * graphs.num_nodes * len(encoder.costly) / 2**20:,.0f} MiB"
+        raise InputError(f"cannot write the inputs of {graphs.name}, {size}, to {folder}: {error.strerror}") from error
+
+
+def held_set(graphs: GraphSet, encoder: Encoder, costly: np.ndarray | None = None, **more: Any) -> TensorSet:
+    """The graphs with all inputs that ``encoder`` makes; the costly ones may be there already."""
     edge_x = encoder.encode_edges(graphs) if encoder.edge_width else None
     graph_x = encoder.encode_graphs(graphs) if encoder.graph_width else None
-    return TensorSet(graphs, encoder.encode(graphs), edge_x=edge_x, graph_x=graph_x, **more)
+    return TensorSet(graphs, encoder.encode(graphs, costly), edge_x=edge_x, graph_x=graph_x, **more)
 
 
 def _laid_out(

@@ -119,7 +119,7 @@ class TrainingRun:
 
     def finish(self) -> TrainingRun:
         """Score the best weights on every part, and save all."""
-        self.prediction = self.trained.predict(self.graphs)
+        self.prediction = self.trained.predict_tensors(self.data)
         self.scores = {
             part: score(self.trained, self.graphs, self.prediction, index)
             for part, index in parts_of(self.graphs, self.fold).items()

@@ -85,12 +85,15 @@ class TrainedModel:
 
     def predict(self, graphs: GraphSet) -> Prediction:
         """Class probabilities and node saliency of every graph, on the model's own device."""
-        device = next(self.model.parameters()).device
-        logits, saliency = predict_logits(self.model, self.tensors(graphs, device), np.arange(len(graphs)))
-        layers = np.empty((len(saliency), graphs.num_nodes))
+        return self.predict_tensors(self.tensors(graphs, next(self.model.parameters()).device))
+
+    def predict_tensors(self, data: TensorSet) -> Prediction:
+        """The same of graphs whose inputs are there already, as :meth:`tensors` makes them."""
+        logits, saliency = predict_logits(self.model, data, np.arange(len(data)))
+        layers = np.empty((len(saliency), data.sizes.sum()))
         for layer, values in zip(layers, saliency, strict=True):
             layer[:] = values.cpu().numpy()
-        return Prediction(self.classes, logits.double().softmax(1).cpu().numpy(), layers, graphs.sizes)
+        return Prediction(self.classes, logits.double().softmax(1).cpu().numpy(), layers, data.sizes)
 
     def saliency(self, graphs: GraphSet, rule: str = "mean") -> np.ndarray:
         """float64 [N]: how salient every node of every graph is, all layers in one map by the ``rule`` (see
