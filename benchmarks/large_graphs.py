@@ -3,9 +3,9 @@
 
     python benchmarks/large_graphs.py --out results/large-graphs.jsonl
 
-TRIANGLES by its recipe, trained on graphs of 4 to 25 nodes, tested on those and on graphs of 26 to 100. A model that only
-sums what each node brings (`deepsets`) is given more and more inputs beside the number of triangles through the node,
-which alone would do; then models that also pass messages.
+TRIANGLES by its recipe, trained on graphs of 4 to 25 nodes, tested on those and on graphs of 26 to 100. A model that
+only sums what each node brings (`deepsets`) is given more and more inputs beside the number of triangles through the
+node, which alone would do; then models that also pass messages.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ import sys
 import time
 import weakref
 from pathlib import Path
+from tempfile import TemporaryFile, gettempdir
+from typing import IO
 
 import numpy as np
 import pytest
@@ -25,6 +27,8 @@ from sargnn.data.synthetic import triangles
 from sargnn.data.tensor_set import StreamedSet, TensorSet, tensor_set
 from sargnn.nn.model import SARGNN, ModelConfig
 from sargnn.training.loop import TrainingConfig, TrainingState, fit
+from sargnn.training.run import train
+from sargnn.training.settings import Settings
 from tiny import FOLD, labelled, shapes, timeless
 
 LAYOUTS = ("packed", "padded", "paired", "compressed")
@@ -40,6 +44,8 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold
 from sargnn.nn.model import SARGNN, ModelConfig
 from sargnn.training.loop import TrainingConfig, TrainingState, fit
+from sargnn.training.run import train
+from sargnn.training.settings import Settings
 
 def peak():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
@@ -98,7 +104,7 @@ graphs = triangles(2000, 0, 0, 0)
 encoder = Encoder.fit(DataConfig(encodings=("random-walk",)), graphs)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, 2**16))
 try:
-    StreamedSet(graphs, encoder)
+    StreamedSet(graphs, encoder, often=True)
 except InputError as error:
     print(error)
 """
@@ -161,8 +167,9 @@ def test_streamed_inputs_that_take_long_are_those_of_a_set_in_memory(tmp_path: P
     graphs = GraphSet.open(tmp_path / "set")
     encoder = Encoder.fit(DataConfig(encodings=COSTLY), graphs)
     index = np.array([5, 0, 17, 3])
-    streamed = StreamedSet(graphs, encoder).packed(index)
-    assert torch.equal(streamed.x, tensor_set(graphs, encoder).packed(index).x)
+    held = tensor_set(graphs, encoder).packed(index)
+    for often in (False, True):
+        assert torch.equal(StreamedSet(graphs, encoder, often=often).packed(index).x, held.x)
 
 
 def test_inputs_that_take_long_are_made_once_and_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,39 +182,63 @@ def test_inputs_that_take_long_are_made_once_and_piece_by_piece(monkeypatch: pyt
         asked.append(len(some))
         return make(self, some)
 
+    expected = encoder.encode(graphs)
     monkeypatch.setattr(RandomWalk, "encode", counted)
     monkeypatch.setattr(pieces, "CELLS", 100)
-    data = StreamedSet(graphs, encoder)
+    data = StreamedSet(graphs, encoder, often=True)
     assert len(asked) > 1
     assert sum(asked) == len(graphs)
     before = len(asked)
     for _ in range(2):
-        data.packed(np.arange(7))
+        assert np.array_equal(data.packed(np.arange(len(graphs))).x, expected)
     assert len(asked) == before
 
 
-def test_the_file_of_inputs_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SARGNN_DATA", str(tmp_path / "cache"))
+@pytest.mark.parametrize("place", ["cache", "a file/cache"])
+def test_the_inputs_lie_in_the_cache_or_else_elsewhere_and_leave_nothing_behind(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a file").touch()
+    monkeypatch.setenv("SARGNN_DATA", str(tmp_path / place))
+    asked: list[Path] = []
+
+    def opened(dir: Path) -> IO[bytes]:
+        asked.append(dir)
+        return TemporaryFile(dir=dir)
+
+    monkeypatch.setattr(batches, "TemporaryFile", opened)
     graphs = shapes()
-    data = StreamedSet(graphs, Encoder.fit(DataConfig(encodings=("random-walk",)), graphs))
-    assert list((tmp_path / "cache").iterdir()) == []
+    data = StreamedSet(graphs, Encoder.fit(DataConfig(encodings=("random-walk",)), graphs), often=True)
     assert data.packed(np.arange(3)).x.any()
+    elsewhere = Path(gettempdir())
+    assert asked == [tmp_path / "cache" if place == "cache" else elsewhere]
+    assert place != "cache" or list((tmp_path / "cache").iterdir()) == []
 
 
-def test_where_the_cache_cannot_be_made_the_inputs_go_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("SARGNN_DATA", str(tmp_path / "file" / "cache"))
+def test_a_set_that_is_read_once_needs_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "TemporaryFile", None)
+    monkeypatch.setattr(batches, "HELD", 1000)
     graphs = shapes()
-    data = StreamedSet(graphs, Encoder.fit(DataConfig(encodings=("random-walk",)), graphs))
-    assert data.packed(np.arange(3)).x.any()
+    run = train(graphs, Settings.of("gcn", {"training.epochs": 1, "model.hidden": 8}))
+    assert isinstance(run.data, StreamedSet)
+    assert isinstance(tensor_set(graphs, Encoder.fit(DataConfig(encodings=("random-walk",)), graphs)), StreamedSet)
+
+
+def test_training_reads_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "HELD", 1000)
+    run = train(shapes(), Settings.of("gcn", {"training.epochs": 1, "data.encodings": ("degree", "random-walk")}))
+    assert isinstance(run.data, StreamedSet)
+    assert isinstance(run.data.costly, np.memmap)
 
 
 def test_a_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
     """A limit on the size of files is the full disk that a test can have; it ends the process if a map is written."""
     done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("cannot write the inputs of TRIANGLES, 1 MiB, to ")
-    assert done.stdout.endswith(": File too large\n")
+    assert done.stdout == (
+        f"cannot write the inputs of TRIANGLES, 1 MiB, to {tmp_path}: File too large; "
+        "expected room there, or SARGNN_DATA set to a folder with room\n"
+    )
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

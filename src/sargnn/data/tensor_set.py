@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from functools import cached_property
-from tempfile import TemporaryFile
+from pathlib import Path
+from tempfile import TemporaryFile, gettempdir
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -233,20 +234,21 @@ class HeldRows:
 
 class StreamedSet(TensorSet):
     """A set too large to hold: structure is read and inputs are made batch by batch, from disk where the arrays are
-    memory-mapped. Inputs that take long to make are made once, into a file that nobody else sees and that goes with the
-    set. ``x`` and ``truth`` have no rows, but say what batches will hold."""
+    memory-mapped. If it is to be read ``often``, inputs that take long to make are made once, into a file that nobody
+    else sees and that goes with the set. ``x`` and ``truth`` have no rows, but say what batches will hold."""
 
     def __init__(
         self,
         graphs: GraphSet,
         encoder: Encoder,
         *,
+        often: bool = False,
         device: torch.device | str = "cpu",
         layout: Literal["auto", "packed", "padded"] = "auto",
     ) -> None:
         self.graphs = graphs
         self.encoder = encoder
-        self.costly = _made_once(graphs, encoder) if len(encoder.costly) else None
+        self.costly = _made_once(graphs, encoder) if often and len(encoder.costly) and graphs.num_nodes else None
         super().__init__(graphs, np.empty((0, encoder.width), np.float32), device=device, layout=layout)
 
     def _hold(self, graphs: GraphSet, x: np.ndarray, edge_x: np.ndarray | None) -> None:
@@ -279,32 +281,37 @@ def tensor_set(
     graphs: GraphSet,
     encoder: Encoder,
     *,
+    often: bool = False,
     device: torch.device | str = "cpu",
     layout: Literal["auto", "packed", "padded"] = "auto",
 ) -> TensorSet:
     """The graphs with inputs made by ``encoder``: all at once, or batch by batch if they would take more than ``HELD``
-    bytes."""
+    bytes; then what takes long is made once if the set is to be read ``often``."""
     edge_bytes, node_bytes, graph_bytes = 16 + 4 * encoder.edge_width, 4 * encoder.width, 4 * encoder.graph_width
     if edge_bytes * graphs.num_edges + node_bytes * graphs.num_nodes + graph_bytes * len(graphs) > HELD:
-        return StreamedSet(graphs, encoder, device=device, layout=layout)
+        return StreamedSet(graphs, encoder, often=often, device=device, layout=layout)
     return held_set(graphs, encoder, device=device, layout=layout)
 
 
 def _made_once(graphs: GraphSet, encoder: Encoder) -> np.ndarray:
     """float32 [N, costly]: the inputs that take long to make, mapped from a file without a name, in the cache if it can
     be written. The file is written, not its map: a page that finds no room on the disk would end the process."""
-    folder = data_folder()
+    shape = graphs.num_nodes, len(encoder.costly)
     with suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
+        data_folder().mkdir(parents=True, exist_ok=True)
+    folder = data_folder() if os.access(data_folder(), os.W_OK) else Path(gettempdir())
     try:
-        with TemporaryFile(dir=folder if os.access(folder, os.W_OK) else None) as file:
+        with TemporaryFile(dir=folder) as file:
             for piece in Pieces(graphs):
                 file.write(encoder.encode_costly(piece).tobytes())
             file.flush()
-            return np.memmap(file, np.float32, "r", shape=(graphs.num_nodes, len(encoder.costly)))
+            return np.memmap(file, np.float32, "r", shape=shape)
     except OSError as error:
-        size = f"{4 * graphs.num_nodes * len(encoder.costly) / 2**20:,.0f} MiB"
-        raise InputError(f"cannot write the inputs of {graphs.name}, {size}, to {folder}: {error.strerror}") from error
+        size = f"{4 * shape[0] * shape[1] / 2**20:,.0f} MiB"
+        raise InputError(
+            f"cannot write the inputs of {graphs.name}, {size}, to {folder}: {error.strerror}; "
+            "expected room there, or SARGNN_DATA set to a folder with room"
+        ) from error
 
 
 def held_set(graphs: GraphSet, encoder: Encoder, costly: np.ndarray | None = None, **more: Any) -> TensorSet:

@@ -15,15 +15,17 @@ from sargnn.systems import find_system
 from sargnn.training.protocol import Cell
 from sargnn.training.settings import Settings
 
-__all__ = ["ALL", "LARGE", "PARTS", "PLUS", "SEARCHED", "best_printed", "beyond", "recipe", "searched_grid"]
+__all__ = ["ALL", "LARGE", "ONE", "PARTS", "PLUS", "SEARCHED", "best_printed", "beyond", "recipe", "searched_grid"]
 
 PLUS, LARGE, BASE = "sargnn-plus", "sargnn-large", "sar-gin"
 ALL = "memory, sum and maximum are read"
 """A row of its own on every set: what the salient readout costs or gains."""
+ONE = "one member"
+"""The row that other systems, which are not committees, are held against."""
 
 PARTS: dict[str, paper.Values] = {
     ALL: {"model.readout": "all"},
-    "one member": {"model.members": 1},
+    ONE: {"model.members": 1},
     "memory alone is read": {"model.readout": "memory"},
     "softmax in the fusion": {"model.normalize": "softmax"},
     "no edge channels": {"model.edge_channels": 0, "model.relative": False, "data.edge_encodings": ()},

@@ -74,8 +74,8 @@ class TrainingConfig:
     layout: Literal["auto", "packed", "padded"] = "auto"
     """How batches are laid out; auto: for the C kernels where there are some, else by the sizes of the graphs."""
     compile: bool = False
-    """Compile the training step with `torch.compile`, which takes a minute: on a GPU a step then takes less than half the
-    time; on a processor with a C compiler it gains little, and nothing at large batches."""
+    """Compile the training step with `torch.compile` in the first epoch: on a GPU a step then takes less than half the
+    time; on a processor with a C compiler it gains nothing, and is slower at large batches."""
     seed: int = 0
     """Of the weights, the order of graphs and dropout."""
 

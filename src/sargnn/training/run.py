@@ -98,7 +98,7 @@ class TrainingRun:
         else:
             encoder = Encoder.fit(settings.data, graphs, fold.train)
             trained = TrainedModel.untrained(settings, encoder, graphs.classes)
-        data = trained.tensors(graphs, device)
+        data = trained.tensors(graphs, device, often=True)
         trained.model.to(device)
         check_supervision(trained.model, data, settings.training)
         run = cls(graphs, fold, trained, data, TrainingState.start(trained.model, settings.training), folder)

@@ -78,10 +78,11 @@ class TrainedModel:
             model = find_system(settings.name).build(settings.model, encoder.width, len(classes), **widths)
         return cls(settings, encoder, classes, model)
 
-    def tensors(self, graphs: GraphSet, device: torch.device | str = "cpu") -> TensorSet:
-        """The graphs with their inputs encoded, on the device, in the layout of the settings."""
+    def tensors(self, graphs: GraphSet, device: torch.device | str = "cpu", *, often: bool = False) -> TensorSet:
+        """The graphs with their inputs encoded, on the device, in the layout of the settings; to be read once, or
+        ``often``."""
         layout = "packed" if getattr(self.model, "packed_only", False) else self.settings.training.layout
-        return tensor_set(graphs, self.encoder, device=device, layout=layout)
+        return tensor_set(graphs, self.encoder, often=often, device=device, layout=layout)
 
     def predict(self, graphs: GraphSet) -> Prediction:
         """Class probabilities and node saliency of every graph, on the model's own device."""
