@@ -21,6 +21,13 @@ def answer_of(*arguments: object) -> dict[str, Any]:
     return json.loads(out)
 
 
+def text_of(*arguments: object) -> str:
+    """What a command tells people."""
+    status, out, err = _call(*arguments)
+    assert status == 0, err
+    return out
+
+
 def error_of(*arguments: object) -> str:
     """The line by which a command refuses its input."""
     status, out, err = _call(*arguments)

@@ -279,6 +279,36 @@ def test_graphs_without_classes_or_truth_are_predicted_and_explained_but_not_eva
     assert "got no classes, expected one for each graph" in sargnn("evaluate", run, "new").error
 
 
+def test_classes_that_are_not_the_models_are_no_matter_where_nothing_is_compared_with_them(
+    sargnn: Command, run: Path, made: GraphSet
+) -> None:
+    few = made.subset([3, 1])
+    replace(few, y=None, classes=()).save("bare")
+    replace(few, y=np.zeros(2, np.int64), classes=("?",)).save("new")
+    assert "got class '?' in graph 0" in sargnn("evaluate", run, "new").error
+    assert "got class '?' in graph 0" in sargnn("calibrate", run, "new").error
+    for data in ("bare", "new"):
+        assert sargnn("predict", run, data, "--out", f"{data}.csv", "--json").answer["graphs"] == 2
+        assert sargnn("explain", run, data, "--out", f"{data}-why", "--json").answer["drawings"] == 2
+    assert rows_of(Path("bare.csv")) == rows_of(Path("new.csv"))
+    assert rows_of(Path("bare-why/saliency.csv")) == rows_of(Path("new-why/saliency.csv"))
+
+
+def test_the_names_of_graphs_are_the_last_column(sargnn: Command, run: Path, made: GraphSet) -> None:
+    few, names = made.subset([3, 1]), ["c1ccccc1", "a, b"]
+    atoms = np.array([f"v{v}" for v in range(few.num_nodes)])
+    replace(few, graph_names=tuple(names), node_names=atoms).save("new")
+    sargnn("predict", run, "new", "--out", "predicted.csv")
+    predicted = rows_of(Path("predicted.csv"))
+    assert list(predicted[0])[-1] == "graph_name"
+    assert [row["graph_name"] for row in predicted] == names
+    sargnn("explain", run, "new", "--out", "why", "--drawings", 0)
+    rows = rows_of(Path("why/saliency.csv"))
+    assert list(rows[0])[-2:] == ["node_name", "graph_name"]
+    assert all(row["graph_name"] == names[int(row["graph"])] for row in rows)
+    assert [item["graph_name"] for item in json.loads(Path("why/saliency.json").read_text())] == names
+
+
 def test_people_get_names_and_values(sargnn: Command, run: Path, data: Path) -> None:
     done = sargnn("evaluate", run, data)
     assert done.status == 0
@@ -404,9 +434,10 @@ def test_mutag_from_the_mirror(sargnn: Command, mirror: Path, monkeypatch: pytes
     assert sargnn("explain", "run", "MUTAG", "--part", "test", "--out", "why", "--drawings", 1, "--json").status == 0
     info = sargnn("data", "info", "MUTAG", "--json").answer
     assert (info["graphs"], info["nodes"], info["edges"], info["classes"]) == (188, 3371, 7442, 2)
-    other = sargnn("predict", "run", "ENZYMES", "--out", "no.csv")
-    assert other.status == 2
-    assert not Path("no.csv").exists()
+    other = sargnn("predict", "run", "ENZYMES", "--out", "other.csv")
+    assert other.status == 0
+    assert "ENZYMES has classes that the model was not trained on: 2, 3, 4, 5, 6" in other.err
+    assert len(Path("other.csv").read_text().splitlines()) == 1 + 600
 
 
 # Data
@@ -473,6 +504,7 @@ WRONG_CALLS: dict[str, tuple[list[object], str]] = {
     "no value": (["train", "DATA", "--out", "new", "--set", "training.epochs"], "expected key=value"),
     "wrong value": (["train", "DATA", "--out", "new", "--set", "model.layers=many"], "expected a whole number"),
     "two lines": (["train", "DATA", "--out", "new", "--model", "sar\ngcn"], "--model: got 'sar gcn'"),
+    "letters swapped": (["train", "DATA", "--out", "new", "--model", "sar-gnc"], "did you mean 'sar-gcn'?"),
     "unknown model": (["train", "DATA", "--out", "new", "--model", "sar-gcnn"], "did you mean 'sar-gcn'?"),
     "no config file": (["train", "DATA", "--out", "new", "--config", "none.toml"], "--config: cannot read none.toml"),
     "negative seed": (["train", "DATA", "--out", "new", "--seed", "-1"], "--seed"),
@@ -487,11 +519,12 @@ WRONG_CALLS: dict[str, tuple[list[object], str]] = {
     ),
     "part of other graphs": (
         ["predict", "RUN", "shapes", "--out", "new", "--part", "test"],
+        "--part: got 'test', expected all: shapes is not the set that",
+    ),
+    "other classes in evaluate": (
+        ["evaluate", "RUN", "shapes"],
         "got class 'ring' in graph 0 of shapes, expected one of those trained on: 1, 2,",
     ),
-    "other classes in evaluate": (["evaluate", "RUN", "shapes"], "got class 'ring' in graph 0 of shapes"),
-    "other classes in predict": (["predict", "RUN", "shapes", "--out", "new"], "got class 'ring' in graph 0 of shapes"),
-    "other classes in explain": (["explain", "RUN", "shapes", "--out", "new"], "got class 'ring' in graph 0 of shapes"),
     "no such set to predict": (["predict", "RUN", "nowhere/x", "--out", "new"], "got 'nowhere/x'"),
     "no form of data": (["data", "info", "file"], "file: got a file of no known form, expected *.csv, *.graphml"),
     "out under a file": (

@@ -41,6 +41,14 @@ def test_the_commands_give_an_estimate_and_drawn_molecules() -> None:
     assert all("<ellipse" in drawing for drawing in drawings)  # the colour behind each atom
 
 
+def test_a_prediction_can_be_joined_to_its_molecule() -> None:
+    answer_of("train", "BBBP.csv", "--model", "gcn", "--out", "run", *SMALL)
+    Path("new.csv").write_text("smiles,p_np\nCCO,?\nnonsense,?\nCCCl,?\n")
+    answer_of("predict", "run", "new.csv", "--out", "predictions.csv")
+    rows = [line.split(",") for line in Path("predictions.csv").read_text().splitlines()]
+    assert [(row[0], row[-1]) for row in rows] == [("graph", "graph_name"), ("0", "CCO"), ("1", "CCCl")]
+
+
 def test_python_does_the_same_in_less_than_ten_lines(capsys: pytest.CaptureFixture[str]) -> None:
     (code,) = blocks("python")
     assert len([line for line in code.splitlines() if line.strip()]) < 10

@@ -151,6 +151,11 @@ def test_the_same_graphs_in_any_form_give_the_same_bits(form: str, fitted: Graph
     assert np.array_equal(same.predict_proba(X), fitted.predict_proba(graphs))
 
 
+def test_one_graph_is_a_list_of_one(fitted: GraphClassifier) -> None:
+    for one in (as_networkx(shapes())[0], shapes().to_pyg()[0], shapes()[0]):
+        assert np.array_equal(fitted.predict_proba(one), fitted.predict_proba([one]))
+
+
 def test_classes_may_be_numbers_and_keep_their_type() -> None:
     y = np.where(CLASSES == "ring", 7, -2).astype(np.int16)
     classifier = quick().fit(shapes(), y)
@@ -248,6 +253,9 @@ def test_wrong_arguments_are_refused_by_fit(values: dict[str, Any], message: str
         (np.zeros((4, 2)), [0, 1, 0, 1], "got a ndarray, expected a NetworkX graph or PyTorch Geometric Data"),
         (shapes(count=4), ["a"] * 4, "y: got one class only, 'a', expected two or more"),
         (shapes(count=4), [0.5, 1.5, 0.1, 2.2], "Unknown label type: continuous"),
+        (shapes(count=4), ["a", "b", None, "a"], "^y: got None, expected a class for every graph, in graph 2$"),
+        (shapes(count=4), ["a", "b", "a", np.nan], "^y: got nan, expected a class for every graph, in graph 3$"),
+        (shapes(count=4), np.array([[0], [np.nan], [1], [1]]), "^y: got nan, expected a class .*, in graph 1$"),
         (shapes(count=4), [0, 1, 0], "inconsistent numbers of samples"),
         (pack([(1, [])] * 4, name="dots"), None, "dots: got no classes, expected y, or graphs that come with"),
         ([*shapes(count=4), pack([(1, [])], y=[0], classes=["o"])], None, "got other classes in item 4 than in item 0"),

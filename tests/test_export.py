@@ -138,16 +138,42 @@ def test_what_is_traced_is_the_model(name: str) -> None:
         assert_agrees(trained, SOME[1], [out.numpy() for out in module(*tensors)])
 
 
-def test_a_file_that_differs_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "_traced", lambda module, graphs: module)
+def off_by(difference: float, monkeypatch: pytest.MonkeyPatch, output: int = 0) -> None:
+    """From now on one output of a file is not that of the model."""
 
     def wrong(module: Exportable, *_: Any) -> tuple[bytes, export.Run]:
-        return b"...", lambda graphs: [out.detach().numpy() + 0.1 for out in module(**graphs)]
+        def run(graphs: export.Graphs) -> list[np.ndarray]:
+            outputs = [out.detach().numpy() for out in module(**graphs)]
+            outputs[output] = outputs[output] + np.float32(difference)
+            return outputs
 
+        return b"...", run
+
+    monkeypatch.setattr(export, "_traced", lambda module, graphs: module)
     monkeypatch.setitem(export.FORMATS, "onnx", wrong)
-    with pytest.raises(RuntimeError, match=r"the exported file differs from the model by 0\.1"):
-        export_model(untrained("gcn"), "onnx", tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize(("difference", "output"), [(0.1, 0), (0.1, 1), (np.nan, 0), (np.nan, 1)])
+def test_a_file_that_differs_is_not_written(
+    difference: float, output: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    off_by(difference, monkeypatch, output)
+    line = f"^--to: got model 'sar-gcn', whose onnx file differs from it by {difference}, expected 0.0001 at most$"
+    with pytest.raises(InputError, match=line):
+        export_model(untrained("sar-gcn"), "onnx", tmp_path / "model.onnx")
     assert not (tmp_path / "model.onnx").exists()
+
+
+def test_logits_are_compared_by_the_size_of_the_largest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """float32 is as exact as the largest of its terms, also where they cancel: here in the first class."""
+    off_by(0.1, monkeypatch)
+    trained = untrained("gcn")
+    last = [module for module in trained.model.modules() if isinstance(module, torch.nn.Linear)][-1]
+    with torch.no_grad():
+        last.weight.zero_()
+        last.bias.copy_(torch.tensor([0.0, 5000.0]))
+    answer = export_model(trained, "onnx", tmp_path / "model.onnx")
+    assert answer["largest_difference"] == pytest.approx(0.1 / 5000, rel=0.01)
 
 
 def test_what_cannot_be_exported_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,7 +124,8 @@ def test_ctrl_c_gives_status_130_one_line_and_a_run_to_go_on_with(graphs: GraphS
     *progress, last = [line for line in err.splitlines() if line]
     assert all(line.startswith("epoch ") for line in progress)
     assert (
-        last == "interrupted; what was saved is intact: `train --resume`, or the same cv, search or reproduce, goes on"
+        last
+        == "interrupted; what was saved is intact: `train --resume`, the same cv --out, search or reproduce goes on"
     )
 
     done = epochs_saved(run)

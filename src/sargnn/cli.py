@@ -289,10 +289,11 @@ def cv(
 ) -> None:
     """Estimate accuracy honestly: nested cross-validation with selection on inner hold-outs."""
     from sargnn.commands import experiments
-    from sargnn.experiments.cross_validation import CrossValidation
+    from sargnn.experiments.cross_validation import CrossValidation, in_words
 
     plan = CrossValidation(model or ["sar-gcn"], assignments or [], grid or [], folds, repeats, split, seed or 0)
-    answer(experiments.cv(data, plan, out, workers, device), as_json, f"cross-validation on {data}")
+    found = experiments.cv(data, plan, out, workers, device)
+    answer(found if as_json else in_words(found), as_json, f"cross-validation on {data}")
 
 
 @app.command()
@@ -451,11 +452,11 @@ def answer(result: dict[str, Any], as_json: bool, title: str) -> None:
 
 def _readable(name: str, value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:.1%}" if name.endswith("accuracy") else f"{value:.4g}"
+        return f"{value:.1%}" if name in ("low", "high") or name.endswith(("accuracy", "interval")) else f"{value:.4g}"
     if isinstance(value, dict):
         return ", ".join(f"{key} {_readable(name, item)}" for key, item in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
+        return ", ".join(_readable(name, item) for item in value)
     return str(value)
 
 
@@ -495,5 +496,5 @@ def main() -> None:
     except BrokenPipeError:
         status = 1
     if status == 130:  # some releases of Typer raise at Ctrl-C, others return this
-        note("interrupted; what was saved is intact: `train --resume`, or the same cv, search or reproduce, goes on")
+        note("interrupted; what was saved is intact: `train --resume`, the same cv --out, search or reproduce goes on")
     sys.exit(status or 0)

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sargnn.console import show_epochs
 from sargnn.data.graphs import EDGE_ARRAYS, GRAPH_ARRAYS, NODE_ARRAYS, GraphSet, chunks
-from sargnn.data.sources import load
+from sargnn.data.sources import load, require_every_class
 from sargnn.data.splits import holdout
 from sargnn.errors import InputError
 from sargnn.files import write_file, write_folder
@@ -55,8 +55,8 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     """Classify graphs, in scikit-learn's way.
 
     ``X`` is whatever :func:`sargnn.load` takes: a :class:`GraphSet`, a list or object array of NetworkX graphs or
-    PyTorch Geometric ``Data``, a path, a known name; or a list of single graphs of one ``GraphSet``, which is what
-    scikit-learn's splitters make of it.
+    PyTorch Geometric ``Data``, one of these, a path, a known name; or a list of single graphs of one ``GraphSet``,
+    which is what scikit-learn's splitters make of it.
 
     Args:
         model: a name that ``sargnn train --model`` knows.
@@ -124,6 +124,8 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     def fit(self, X: Any, y: Any = None) -> GraphClassifier:
         """Train on the graphs ``X`` of the classes ``y``; without ``y``, of the classes that come with the graphs."""
         graphs = _graphs(X)
+        if y is not None:  # as it came: NumPy makes a text of the NaN among texts
+            require_every_class(np.asarray(y, dtype=object).ravel(), "y")
         labels = _names(graphs) if y is None else column_or_1d(y, warn=True)
         check_classification_targets(labels)
         check_consistent_length(range(len(graphs)), labels)
@@ -282,12 +284,9 @@ def _plain_type(name: str) -> np.dtype[Any]:
 
 def _graphs(X: Any) -> GraphSet:
     """The graphs of ``X``, with their classes if they have some."""
-    if isinstance(X, GraphSet | str | PathLike):
-        return load(X, labelled=False)
-    items = list(X)
-    if items and all(isinstance(item, GraphSet) for item in items):
-        return _joined(items)
-    return load(items, labelled=False)
+    if isinstance(X, list | tuple | np.ndarray) and len(X) and all(isinstance(item, GraphSet) for item in X):
+        return _joined(list(X))
+    return load(X, labelled=False)
 
 
 def _joined(sets: list[GraphSet]) -> GraphSet:

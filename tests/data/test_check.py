@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from command import error_of
 from sargnn.check_page import write_check_page
 from sargnn.cli import app
 from sargnn.data.check import check, summary
@@ -180,6 +181,15 @@ def test_convert_and_read_back(tmp_path: Path) -> None:
     assert load(tmp_path / "x.jsonl").fingerprint == answer["fingerprint"] == small_set().fingerprint
     done = run("data", "convert", str(tmp_path / "x.jsonl"), str(tmp_path / "tu"), "--to", "tu", "--json")
     assert json.loads(done.stdout)["notes"][0].startswith("TU format has numbers only, so in graph_labels 0 = 'a'")
+
+
+def test_convert_goes_by_the_name(tmp_path: Path) -> None:
+    small_set().save(tmp_path / "set")
+    done = run("data", "convert", str(tmp_path / "set"), str(tmp_path / "X.JSONL"), "--json")
+    assert json.loads(done.stdout)["form"] == "jsonl"
+    folder = tmp_path / "m"
+    line = f"{folder}.csv: got the name of a file, expected that of a folder, such as {folder}, for graphset, tu, csv, "
+    assert error_of("data", "convert", tmp_path / "set", f"{folder}.csv").startswith(line)
 
 
 def test_convert_takes_the_names_of_columns(tmp_path: Path) -> None:

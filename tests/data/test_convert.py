@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -104,6 +105,29 @@ def test_a_form_that_there_is_not(tmp_path: Path) -> None:
         convert(named_set(), tmp_path / "x", "xml")
 
 
+@pytest.mark.parametrize(
+    ("name", "form", "instead"),
+    [
+        ("m", "jsonl", "one that ends in .jsonl, such as {}/m.jsonl"),
+        ("m.v2", "jsonl", "one that ends in .jsonl, such as {}/m.v2.jsonl"),
+        ("m.json", "jsonl", "one that ends in .jsonl, such as {}/m.jsonl"),
+        ("m.csv", "csv", "that of a folder, such as {}/m, for graphset, tu, csv, graphml"),
+        ("m.ZIP", "tu", "that of a folder, such as {}/m, for graphset, tu, csv, graphml"),
+        ("m.jsonl", "graphset", "that of a folder, such as {}/m, for graphset, tu, csv, graphml"),
+    ],
+)
+def test_a_name_that_says_something_else_is_refused(name: str, form: str, instead: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=re.escape(instead.format(tmp_path)) + "$"):
+        convert(named_set(), tmp_path / name, form)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("name", "form"), [("m.JSONL", "jsonl"), ("m.v2", "graphset"), ("m.v2", "csv")])
+def test_any_other_name_is_read_back(name: str, form: str, tmp_path: Path) -> None:
+    convert(named_set(), tmp_path / name, form)
+    assert load(tmp_path / name).fingerprint == named_set().fingerprint
+
+
 def test_an_attribute_that_is_called_like_the_structure(tmp_path: Path) -> None:
     graphs = replace(named_set(), node_attribute_names=("graph", "x10"))
     with pytest.raises(InputError, match=r"^three: got an attribute of nodes called 'graph', expected another name$"):
@@ -135,6 +159,12 @@ def test_an_edge_that_differs_by_direction_is_directed() -> None:
     turned = replace(graphs, edge_labels=np.array([0, 1, 0]))
     assert undirected(turned).tolist() == [False, False, True]
     assert PlainSet.of(turned).ends.tolist() == [[1, 0, 0], [0, 1, 1]]
+
+
+def test_graphs_without_an_edge_lead_both_ways_whatever_edges_would_bring() -> None:
+    bare = pack([(2, []), (1, [])])
+    graphs = replace(bare, edge_labels=np.empty(0, np.int64), edge_label_names=("single",))
+    assert undirected(graphs).tolist() == [True, True]
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1))

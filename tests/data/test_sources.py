@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import networkx as nx
 import numpy as np
 import pytest
@@ -334,6 +335,25 @@ def test_one_graph_is_a_list_of_one() -> None:
 
 
 nan = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a", None, "b"], "labels: got None, expected a class for every graph, in graph 1"),
+        (["a", "b", nan], "labels: got nan, expected a class for every graph, in graph 2"),
+        (np.array([nan, 0, 1], np.float32), "labels: got nan, expected a class for every graph, in graph 0"),
+        (torch.tensor([0, 1, nan]), "labels: got nan, expected a class for every graph, in graph 2"),
+        ({0: "a", 1: "b", 2: "a"}, "labels: got a dict, expected a list with a class for every graph"),
+        ({"a", "b", "c"}, "labels: got a set, expected a list with a class for every graph"),
+    ],
+)
+def test_what_is_no_class_is_refused(labels: Any, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # a dict is not of the type that is asked for
+    with pytest.raises(InputError, match=f"^{message}$"):
+        load([ring(3)] * 3, labels=labels)
+
+
 PYG_FAULTS: dict[str, tuple[list[Any], str]] = {
     "no graphs": ([], "graphs: got no graphs, expected at least one"),
     "not Data": (

@@ -154,6 +154,27 @@ def test_line_ends_and_spaces_do_not_matter(tmp_path: Path, newline: str) -> Non
     assert read_folder(write(tmp_path, **other)).fingerprint == plain.fingerprint
 
 
+def test_a_byte_order_mark_does_not_matter(tmp_path: Path) -> None:
+    plain = read_folder(write(tmp_path))
+    marked = {kind: "\ufeff" + text for kind, text in TINY.items()}
+    assert read_folder(write(tmp_path, **marked)).fingerprint == plain.fingerprint
+
+
+def test_counting_from_0_is_told_once(tmp_path: Path) -> None:
+    edges = "0, 1\n1, 0\n2, 1\n1, 2\n3, 3\n4, 3\n3, 4\n4, 3\n"
+    for texts, message in (
+        ({"A": edges}, "X_A.txt line 1: got node numbers that start at 0, expected 1"),
+        (
+            {"A": edges, "graph_indicator": "0\n0\n0\n1\n1\n"},
+            "X_graph_indicator.txt line 1: got graph numbers that start at 0, expected 1",
+        ),
+    ):
+        with pytest.raises(InputErrors) as error:
+            read_folder(write(tmp_path, **texts))
+        assert [str(problem) for problem in error.value.problems] == [f"{tmp_path}/{message}"]
+        assert error.value.count == 1
+
+
 OF_TWO = " (the first of 2 problems; `sargnn data check` lists them)"
 FAULTS = {
     "no edges file": ({"A": None}, "{0}: got no NAME_A.txt, expected the files of one TU set (NAME_A.txt, ...)"),
@@ -164,7 +185,11 @@ FAULTS = {
     "empty set": ({"graph_indicator": " \n"}, "{0}/X_graph_indicator.txt: got no nodes, expected at least one graph"),
     "indicator of zero": (
         {"graph_indicator": "1\n1\n0\n2\n2\n"},
-        "{0}/X_graph_indicator.txt line 3: got graph number 0, expected 1 or more",
+        "{0}/X_graph_indicator.txt line 3: got graph numbers that start at 0, expected 1",
+    ),
+    "negative indicator": (
+        {"graph_indicator": "1\n1\n-1\n2\n2\n"},
+        "{0}/X_graph_indicator.txt line 3: got graph number -1, expected 1 or more",
     ),
     "gap in the indicator": (
         {"graph_indicator": "1\n1\n1\n3\n3\n"},
@@ -215,8 +240,8 @@ FAULTS = {
         "{0}/X_A.txt line 2: got target node 6, expected 1..5, in graph 1",
     ),
     "source that does not exist": (
-        {"A": "1, 2\n2, 1\n0, 1\n"},
-        "{0}/X_A.txt line 3: got source node 0, expected 1..5, in graph 0",
+        {"A": "1, 2\n2, 1\n6, 1\n"},
+        "{0}/X_A.txt line 3: got source node 6, expected 1..5, in graph 0",
     ),
     "neither end exists": ({"A": "9, 8\n"}, "{0}/X_A.txt line 1: got source node 9, expected 1..5"),
     "edge across graphs": (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -9,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from command import answer_of, error_of
+from command import answer_of, error_of, text_of
 from sargnn.data.splits import stratified_folds, write_splits
 from sargnn.data.synthetic import triangles
 from sargnn.errors import InputError
 from sargnn.experiments import cross_validation
-from sargnn.experiments.cross_validation import CrossValidation, compare, cross_validate, expand, interval
+from sargnn.experiments.cross_validation import CrossValidation, compare, cross_validate, expand, in_words, interval
 from sargnn.experiments.store import Store
 from sargnn.training import protocol
 from tiny import shapes
@@ -51,6 +53,58 @@ def test_the_answer_says_all_of_one_model(data: str) -> None:
     for settings in answer["selected"]:
         assert settings["training"].get("learning_rate", 0.001) in (0.001, 0.005)
     assert not {"comparison", "other", "report"} & answer.keys()
+
+
+def test_balanced_accuracy_is_that_of_all_folds_together(tmp_path: Path) -> None:
+    """Two of the three folds have no graph of the rare class; a model that never finds it finds half of the classes."""
+    graphs = shapes()
+    replace(graphs, y=np.array([1] + [0] * (len(graphs) - 1)), classes=("many", "one")).save(tmp_path / "set")
+    answer = cv(str(tmp_path / "set"), "--model", "gcn")
+    assert np.sum(answer["confusion"], axis=1).tolist() == [2 * (len(graphs) - 1), 2]
+    shares = [row[i] / sum(row) for i, row in enumerate(answer["confusion"])]
+    assert answer["balanced_accuracy"] == pytest.approx(np.mean(shares))
+
+
+def test_people_get_per_cents_and_each_selected_setting_once(data: str) -> None:
+    told = text_of("cv", data, "--folds", 3, "--repeats", 1, *SET, "--set", "training.learning_rate=0.005")
+    lines = dict(line.strip().split("  ", 1) for line in told.splitlines()[1:])
+    assert re.fullmatch(r" *\d+\.\d% ± \d+\.\d%, 95% interval \d+\.\d% to \d+\.\d%", lines["accuracy"])
+    assert lines["selected"].count("training.learning_rate=0.005") == 1
+    assert lines["selected"].endswith("(3x)")
+    assert "confusion" not in told
+
+
+def test_two_models_are_told_beside_each_other() -> None:
+    one = {
+        "model": "gcn", "mean": 0.5, "std": 0.1, "interval": [0.4, 0.625], "folds": [0.4, 0.6], "auroc": None,
+        "balanced_accuracy": 0.25, "selected": [{"name": "gcn", "training": {"epochs": 2}}, {"name": "gcn"}],
+    }  # fmt: skip
+    other = {**one, "model": "gin", "interval": None, "auroc": 0.75}
+    found = {"models": ["gcn", "gin"], "difference": 0.0125, "statistic": 1.0, "p_value": 0.25}
+    told = in_words({**one, "graphs": 10, "other": other, "comparison": found})
+    assert told == {
+        "model": "gcn",
+        "accuracy": "50.0% ± 10.0%, 95% interval 40.0% to 62.5%",
+        "folds": "40.0% 60.0%",
+        "balanced accuracy": "25.0%",
+        "AUROC": "undefined",
+        "selected": "training.epochs=2 (1x); the defaults (1x)",
+        "model of the other": "gin",
+        "accuracy of the other": "50.0% ± 10.0%",
+        "folds of the other": "40.0% 60.0%",
+        "balanced accuracy of the other": "25.0%",
+        "AUROC of the other": "0.750",
+        "selected of the other": "training.epochs=2 (1x); the defaults (1x)",
+        "difference": "+1.2 points, p = 0.25",
+        "graphs": "10",
+    }
+
+
+def test_the_folder_of_a_trained_model_is_left_alone(data: str, tmp_path: Path) -> None:
+    answer_of("train", data, "--out", tmp_path / "run", *SET)
+    report = (tmp_path / "run" / "report.html").read_bytes()
+    assert "which holds a trained model" in error_of("cv", data, *SET, "--out", tmp_path / "run")
+    assert (tmp_path / "run" / "report.html").read_bytes() == report
 
 
 def test_processes_side_by_side_give_the_same_answer(data: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -228,6 +229,13 @@ def test_one_class_only_is_refused(graphs: GraphSet, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="shapes: got class 'ring' only, expected two or more classes"):
         train(graphs.subset(np.arange(0, 24, 2)), tiny(), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("given", ["MUTAG", Path("set"), []])
+def test_what_is_not_loaded_is_refused(given: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    with pytest.raises(InputError, match=r"^graphs: got a \w+, expected a GraphSet, as sargnn\.load gives$"):
+        train(given, tiny(), tmp_path / "run")
 
 
 # A loss that is no number

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from drawn import one_graph, ring
 from sargnn.viz.layout import positions_of
 
@@ -12,3 +14,12 @@ def test_parts_stand_side_by_side() -> None:
     for i, (low, high) in enumerate(boxes):
         for other_low, other_high in boxes[:i]:
             assert ((high < other_low) | (other_high < low)).any()
+
+
+def test_attributes_that_nodes_share_are_no_coordinates() -> None:
+    """A ring of carbon and nitrogen, each with its mass and its charge, is a ring."""
+    atoms = np.array([[12, 0], [14, -1]] * 3, np.float32)
+    points = positions_of(one_graph(6, ring(6), node_attributes=atoms))
+    assert np.array_equal(points, positions_of(one_graph(6, ring(6))))
+    corners = np.array([[0, 0], [0, 1], [1, 0]], np.float32)
+    assert np.array_equal(positions_of(one_graph(3, ring(3), node_attributes=corners)), corners)

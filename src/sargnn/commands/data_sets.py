@@ -58,7 +58,7 @@ def data_convert(
     data: str, out: Path, to: str | None = None, labels: str | None = None, smiles: str | None = None
 ) -> Answer:
     graphs = load(data, labels=labels, smiles=smiles, labelled=False)
-    form = to or ("jsonl" if out.suffix == ".jsonl" else "graphset")
+    form = to or ("jsonl" if out.suffix.lower() == ".jsonl" else "graphset")
     notes = [*graphs.notes, *convert(graphs, out, form)]
     return {"written": str(out), "form": form, "graphs": len(graphs), "fingerprint": graphs.fingerprint, "notes": notes}
 

@@ -78,7 +78,8 @@ def _verdict(prediction: Prediction, g: int) -> tuple[str, float]:
 def _saliency_header(graphs: GraphSet) -> list[str]:
     header = ["graph", "node", "layer", "saliency", "predicted", "probability"]
     header += ["true_saliency"] if graphs.true_saliency is not None else []
-    return header + (["node_name"] if graphs.node_names is not None else [])
+    header += ["node_name"] if graphs.node_names is not None else []
+    return header + (["graph_name"] if graphs.graph_names else [])
 
 
 def _saliency_rows(
@@ -92,7 +93,7 @@ def _saliency_rows(
         of_nodes = [column[nodes].tolist() for column in known]
         for layer, saliency in layers:
             for node, (value, *others) in enumerate(zip(saliency[nodes].tolist(), *of_nodes, strict=True)):
-                yield [g, node, layer, value, *verdict, *others]
+                yield [g, node, layer, value, *verdict, *others, *graphs.graph_names[g : g + 1]]
 
 
 def _saliency_json(
@@ -113,6 +114,8 @@ def _saliency_json(
             item["true_saliency"] = graphs.true_saliency[nodes].tolist()
         if graphs.node_names is not None:
             item["node_names"] = graphs.node_names[nodes].tolist()
+        if graphs.graph_names:
+            item["graph_name"] = graphs.graph_names[g]
         found.append(item)
     return found
 

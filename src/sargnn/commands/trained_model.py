@@ -47,8 +47,10 @@ def predict(
         answer["mean_set_size"] = float(sets.sum(axis=1).mean())
     if calibrated:
         shown = with_temperature(shown, load_calibration(run).temperature)
+    names = graphs.graph_names  # of every graph or of none
+    header += ["graph_name"] if names else []
     rows = (
-        [g, trained.classes[prediction.predicted[g]], *shown[row].tolist(), *sets[row].astype(int)]
+        [g, trained.classes[prediction.predicted[g]], *shown[row].tolist(), *sets[row].astype(int), *names[g : g + 1]]
         for row, g in enumerate(index.tolist())
     )
     write_csv(out, header, rows)
@@ -79,11 +81,17 @@ def export(run: Path, to: str, out: Path) -> Answer:
 def open_run(
     run: Path, data: str, part: str, device: str, labelled: bool = False
 ) -> tuple[TrainedModel, GraphSet, np.ndarray]:
-    """The model of ``run``, the graphs of ``data``, and which of them ``part`` names."""
+    """The model of ``run``, the graphs of ``data``, and which of them ``part`` names.
+
+    Only graphs to compare with, those that must be ``labelled``, must have the classes of the model; of others it is
+    told that theirs are not.
+    """
     trained = load_model(run, find_device(device))
     graphs = load_noted(data, labelled=labelled)
-    if graphs.y is not None:
-        trained.true_classes(graphs)  # graphs of other classes are not for this model
+    if labelled:
+        trained.true_classes(graphs)  # refuses other classes before the work begins
+    elif unknown := [name for name in graphs.classes if name not in trained.classes]:
+        note(f"{graphs.name} has classes that the model was not trained on: {', '.join(unknown)}")
     if part == "all":
         return trained, graphs, np.arange(len(graphs))
     parts = _parts_of(run, graphs)

@@ -64,8 +64,10 @@ def train(
     answer: Answer = {"run": str(run.folder), "model": settings.name}
     answer |= {"validation_accuracy": None, "test_accuracy": None}  # for a split without such graphs
     answer |= {f"{part.replace('-', '_')}_accuracy": s["accuracy"] for part, s in run.scores.items()}
-    saliency_auc = run.scores.get("test", {}).get("saliency_auc")
-    answer |= {} if saliency_auc is None else {"saliency_auc": saliency_auc}
+    if test := run.scores.get("test"):
+        answer["test_interval"] = [test["low"], test["high"]]
+        answer["test_balanced_accuracy"] = test["balanced_accuracy"]
+        answer |= {} if test.get("saliency_auc") is None else {"saliency_auc": test["saliency_auc"]}
     return answer | {
         "epochs": len(run.state.history),
         "best_epoch": run.state.best_epoch,

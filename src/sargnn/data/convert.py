@@ -8,7 +8,8 @@
 ``graphml``    a folder of GraphML files (:mod:`sargnn.data.graphml`)
 =============  ===========================================================================================
 
-Files are named by number, never by what the data say.
+Files are named by number, never by what the data say. A name that ends as those of files do is for a file alone, and
+that of the file ends in ``.jsonl``: so :func:`sargnn.load` and its reader know what is there.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 from sargnn.data.columns import natural_order
 from sargnn.data.graphs import GraphSet
 from sargnn.data.plain import Columns, PlainSet, exact
+from sargnn.data.sources import SUFFIXES
 from sargnn.errors import InputError
 from sargnn.files import write_file, write_folder
 
@@ -50,9 +52,20 @@ def convert(graphs: GraphSet, path: Path | str, to: str) -> list[str]:
     path = Path(path)
     if to not in FORMS:
         raise InputError(f"to: got {to!r}, expected one of {', '.join(FORMS)}")
+    _require_fitting_name(path, to)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise InputError(f"{path}: is there already, expected a new {'file' if to == 'jsonl' else 'folder'}")
     return FORMS[to](graphs, path)
+
+
+def _require_fitting_name(path: Path, to: str) -> None:
+    suffix = path.suffix.lower()
+    stem = path.with_suffix("") if suffix in SUFFIXES else path
+    if to == "jsonl" and suffix != ".jsonl":
+        raise InputError(f"{path}: got a name for jsonl, expected one that ends in .jsonl, such as {stem}.jsonl")
+    if to != "jsonl" and suffix in SUFFIXES:
+        forms = ", ".join(form for form in FORMS if form != "jsonl")
+        raise InputError(f"{path}: got the name of a file, expected that of a folder, such as {stem}, for {forms}")
 
 
 def _to_graphset(graphs: GraphSet, path: Path) -> list[str]:

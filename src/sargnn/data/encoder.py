@@ -63,7 +63,13 @@ class Encoder:
         if "auto" in config.encodings and found == ("degree",):
             [last] = [encoding.max_degree for encoding in encodings if isinstance(encoding, Degree)]
             notes = (f"{graphs.name} has no node inputs: using one-hot degree, 0..{last}",)
-        edge_names = _chosen(config.edge_encodings, own_inputs(graphs, "edge", edges))
+        of_each_edge = own_inputs(graphs, "edge", edges)
+        if of_each_edge and not config.edge_encodings:
+            what = " and ".join(of_each_edge)
+            notes += (
+                f"{graphs.name} has {what} of edges, which are not used: see data.edge_encodings, or sargnn-plus",
+            )
+        edge_names = _chosen(config.edge_encodings, of_each_edge)
         of_edges = tuple(OWN[name].fit(config, training, "edge") for name in edge_names)
         of_graphs = (Attributes.fit(config, training, "graph"),) if config.graph_inputs else ()
         return cls(encodings, notes, of_edges, of_graphs)

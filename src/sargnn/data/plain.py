@@ -60,9 +60,11 @@ class PlainSet:
 
 def undirected(graphs: GraphSet) -> np.ndarray:
     """bool [G]: whether every edge of a graph leads both ways, with the same label and attributes."""
+    if not graphs.num_edges:
+        return np.ones(len(graphs), bool)
     source, target = graphs.edges + graphs.node_ptr[graphs.edge_graph]
     forth, back = target * graphs.num_nodes + source, source * graphs.num_nodes + target
-    place = np.minimum(np.searchsorted(forth, back), max(len(forth) - 1, 0))  # edges are sorted by target, then source
+    place = np.minimum(np.searchsorted(forth, back), len(forth) - 1)  # edges are sorted by target, then source
     same = forth[place] == back
     for values in (graphs.edge_labels, graphs.edge_attributes):
         if values is not None:

@@ -7,7 +7,7 @@ import io
 import os
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,10 @@ from sargnn.data.tables import has_tables, read_tables
 from sargnn.data.tu import is_tu_folder, read_folder, read_zip
 from sargnn.errors import InputError
 
-__all__ = ["KNOWN", "KnownSet", "form_of", "load", "read", "require_two_classes"]
+__all__ = ["KNOWN", "SUFFIXES", "KnownSet", "form_of", "load", "read", "require_every_class", "require_two_classes"]
+
+SUFFIXES = (".csv", *FORMS, ".zip")
+"""How the names of files of graphs end."""
 
 TU_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
@@ -121,6 +124,19 @@ def require_two_classes(graphs: GraphSet) -> None:
     if len(present := np.unique(graphs.y)) == 1:
         only = graphs.classes[present[0]]
         raise InputError(f"{graphs.name}: got class {only!r} only, expected two or more classes")
+
+
+def require_every_class(classes: Iterable[Any], where: str) -> None:
+    """Refuse classes of which one is None or NaN, which would become a class of that name.
+
+    >>> require_every_class(["a", None], "labels")
+    Traceback (most recent call last):
+    ...
+    sargnn.errors.InputError: labels: got None, expected a class for every graph, in graph 1
+    """
+    for graph, value in enumerate(classes):
+        if value is None or value != value:
+            raise InputError(f"{where}: got {value}, expected a class for every graph, in graph {graph}")
 
 
 @dataclass(frozen=True)
@@ -232,7 +248,11 @@ def _where_classes_stand(source: Source, graphs: GraphSet) -> str:
 
 def _with_classes(graphs: GraphSet, labels: Sequence[Any] | np.ndarray) -> GraphSet:
     """The classes that were given, in place of those that were read."""
-    texts = [text_of(label.item() if hasattr(label, "item") else label) for label in labels]
+    if isinstance(labels, Mapping | Set):
+        raise InputError(f"labels: got a {type(labels).__name__}, expected a list with a class for every graph")
+    values = [label.item() if hasattr(label, "item") else label for label in labels]
+    require_every_class(values, "labels")
+    texts = list(map(text_of, values))
     if len(texts) != len(graphs):
         raise InputError(f"labels: got {len(texts)} classes, expected {len(graphs)}, in {graphs.name}")
     names = sorted(set(texts), key=natural_order)

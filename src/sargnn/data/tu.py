@@ -17,6 +17,7 @@ graph (counted from 0). All files are looked at before the first complaint is ra
 
 from __future__ import annotations
 
+import codecs
 import io
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -225,7 +226,7 @@ def _graph_of_each_node(file: TextFile) -> np.ndarray:
     table = _table(file, columns=1)
     if len(table.values) == 0:
         raise refused("got no nodes, expected at least one graph", file.where)
-    number = table.integers()[:, 0]
+    number = _counted_from_1(table, "graph")[:, 0]
     if len(bad := np.flatnonzero(number < 1)):
         refuse = table.place.refuse
         raise InputErrors([refuse(r, f"graph number {number[r]}", "1 or more") for r in bad[:MOST].tolist()], len(bad))
@@ -239,7 +240,7 @@ def _graph_of_each_node(file: TextFile) -> np.ndarray:
 def _edges(file: TextFile, graph: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """int64 [E] twice: source and target of each edge, nodes counted from 0 through the whole set."""
     table = _table(file, columns=2)
-    ends = table.integers() - 1
+    ends = _counted_from_1(table, "node") - 1
     exists = (ends >= 0) & (ends < len(graph))
     found = []
     for row, column in np.argwhere(~exists)[:MOST].tolist():
@@ -259,10 +260,19 @@ def _edges(file: TextFile, graph: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return source, target
 
 
+def _counted_from_1(table: Table, each: str) -> np.ndarray:
+    """int64 [R, C]: the numbers as written; a file that counts from 0 is one problem, not one in every line."""
+    numbers = table.integers()
+    if numbers.min(initial=1) == 0:
+        first = int(np.argwhere(numbers == 0)[0, 0])
+        raise InputErrors([table.place.refuse(first, f"{each} numbers that start at 0", "1")], 1)
+    return numbers
+
+
 def _table(file: TextFile, each: str = "", graph: np.ndarray | None = None, *, columns: int | None = None) -> Table:
     """The numbers of a file, one line for ``each`` node, edge or graph where their ``graph`` is given."""
     place = Place(lambda row: (file.where, row + 1), graph)
-    text = file.text.rstrip()
+    text = file.text.removeprefix(codecs.BOM_UTF8).rstrip()
     values = _parse_fast(text, columns)
     if values is None:
         values = _parse_slowly(text, columns, place)

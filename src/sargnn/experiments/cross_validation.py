@@ -7,6 +7,7 @@ died continues.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -27,10 +28,12 @@ from sargnn.errors import InputError
 from sargnn.experiments.cross_validation_page import write_report
 from sargnn.experiments.store import Store
 from sargnn.experiments.study import Study, run_study
+from sargnn.training.metrics import mean_found
+from sargnn.training.model_folder import CONFIG
 from sargnn.training.protocol import Cell, CellResult, digest
 from sargnn.training.settings import Settings, read_settings
 
-__all__ = ["Comparison", "CrossValidation", "compare", "cross_validate", "expand", "interval"]
+__all__ = ["Comparison", "CrossValidation", "compare", "cross_validate", "expand", "in_words", "interval"]
 
 DEFAULT_GRID = ("training.learning_rate=0.001,0.005",)
 """What is selected from where ``--grid`` and ``--set`` leave the learning rate open: the same for every model."""
@@ -77,6 +80,8 @@ def cross_validate(
         ``selected``, ``balanced_accuracy``, ``auroc``, ``confusion``, ``graphs`` and ``model`` of the first model; of a
         second the same under ``other``, and ``comparison``.
     """
+    if out is not None and (out / CONFIG).exists():
+        raise InputError(f"--out: got {out}, which holds a trained model, expected a folder of its own")
     settings = {model: expand(model, plan.assignments, plan.grid) for model in plan.models}
     division = _division(graphs, plan)
     with TemporaryDirectory() as temporary:
@@ -146,7 +151,9 @@ def _division(graphs: GraphSet, plan: CrossValidation) -> list[Fold]:
 
 
 def summary(result: CellResult, division: Sequence[Fold]) -> dict[str, Any]:
-    """What the rows of one model say, as JSON. Confusion matrices are summed over folds and repeats."""
+    """What the rows of one model say, as JSON. Confusion matrices are summed over folds and repeats, and the balanced
+    accuracy is that of the sum: a fold need not have graphs of every class."""
+    confusion = np.sum([row["confusion"] for row in result.rows], axis=0)
     return {
         "model": result.cell.system,
         "mean": result.mean,
@@ -154,15 +161,52 @@ def summary(result: CellResult, division: Sequence[Fold]) -> dict[str, Any]:
         "interval": interval(result.folds, _tested_share(division)),
         "folds": result.folds.tolist(),
         "selected": [settings.changes() for settings in result.selected],
-        "balanced_accuracy": _mean_score(result, "balanced_accuracy"),
-        "auroc": _mean_score(result, "auroc"),
-        "confusion": np.sum([row["confusion"] for row in result.rows], axis=0).tolist(),
+        "balanced_accuracy": mean_found(confusion),
+        "auroc": _mean_auroc(result),
+        "confusion": confusion.tolist(),
     }
 
 
-def _mean_score(result: CellResult, name: str) -> float | None:
-    """Over folds and repeats; AUROC is not defined where a fold tests one class only."""
-    known = [row["scores"]["test"][name] for row in result.rows if row["scores"]["test"][name] is not None]
+def in_words(answer: dict[str, Any]) -> dict[str, str]:
+    """What :func:`cross_validate` found, for people."""
+    told = _model_in_words(answer)
+    if "other" in answer:
+        found = answer["comparison"]
+        told |= {f"{name} of the other": text for name, text in _model_in_words(answer["other"]).items()}
+        p = "" if found["p_value"] is None else f", p = {found['p_value']:.3g}"
+        told["difference"] = f"{100 * found['difference']:+.1f} points{p}"
+    return told | {name: str(answer[name]) for name in ("graphs", "report") if name in answer}
+
+
+def _model_in_words(answer: dict[str, Any]) -> dict[str, str]:
+    interval = ""
+    if answer["interval"] is not None:
+        interval = ", 95% interval {:.1%} to {:.1%}".format(*answer["interval"])
+    chosen = Counter(map(_assignments, answer["selected"]))
+    return {
+        "model": answer["model"],
+        "accuracy": f"{answer['mean']:.1%} ± {answer['std']:.1%}{interval}",
+        "folds": " ".join(f"{fold:.1%}" for fold in answer["folds"]),
+        "balanced accuracy": f"{answer['balanced_accuracy']:.1%}",
+        "AUROC": "undefined" if answer["auroc"] is None else f"{answer['auroc']:.3f}",
+        "selected": "; ".join(f"{text or 'the defaults'} ({count}x)" for text, count in chosen.most_common()),
+    }
+
+
+def _assignments(changes: dict[str, Any]) -> str:
+    """Changed settings as ``--set`` takes them.
+
+    >>> _assignments({"name": "gin", "training": {"epochs": 2}})
+    'training.epochs=2'
+    """
+    sections = {section: values for section, values in changes.items() if section != "name"}
+    return " ".join(f"{section}.{key}={value}" for section, values in sections.items() for key, value in values.items())
+
+
+def _mean_auroc(result: CellResult) -> float | None:
+    """Over repeats and those folds that test more than one class: it is not defined in the others."""
+    found = [row["scores"]["test"]["auroc"] for row in result.rows]
+    known = [score for score in found if score is not None]
     return float(np.mean(known)) if known else None
 
 

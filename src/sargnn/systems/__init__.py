@@ -115,7 +115,8 @@ def find_system(name: str) -> System:
     {'backbone': 'gin'}
     """
     if name not in SYSTEMS:
-        close = difflib.get_close_matches(name, SYSTEMS, n=1)
+        close = difflib.get_close_matches(name, SYSTEMS)
+        close.sort(key=lambda known: sorted(known) != sorted(name))  # letters swapped come before letters replaced
         hint = f"; did you mean '{close[0]}'?" if close else ""
         raise InputError(f"--model: got '{name}', expected one of {', '.join(SYSTEMS)}{hint}")
     return SYSTEMS[name]

@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 from scipy.stats import norm, rankdata
 
-__all__ = ["accuracy", "auroc", "balanced_accuracy", "confusion", "node_auc", "wilson_interval"]
+__all__ = ["accuracy", "auroc", "balanced_accuracy", "confusion", "mean_found", "node_auc", "wilson_interval"]
 
 
 def accuracy(true: np.ndarray, predicted: np.ndarray) -> float:
@@ -49,7 +49,17 @@ def balanced_accuracy(true: np.ndarray, predicted: np.ndarray) -> float:
     >>> balanced_accuracy(np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0]))
     0.5
     """
-    return float(np.mean([np.mean(predicted[true == c] == c) for c in np.unique(true)]))
+    return mean_found(confusion(true, predicted, int(max(true.max(), predicted.max())) + 1))
+
+
+def mean_found(counts: np.ndarray) -> float:
+    """The balanced accuracy of a confusion matrix, which may be the sum of several.
+
+    >>> mean_found(np.array([[35, 0], [5, 0]]))
+    0.5
+    """
+    graphs = counts.sum(axis=1)
+    return float(np.mean((counts.diagonal() / np.maximum(graphs, 1))[graphs > 0]))
 
 
 def auroc(true: np.ndarray, probabilities: np.ndarray) -> float | None:

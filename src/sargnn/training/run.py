@@ -41,6 +41,8 @@ def train(
     >>> run.scores["test"]["graphs"], len(run.state.history)
     (2, 2)
     """
+    if not isinstance(graphs, GraphSet):
+        raise InputError(f"graphs: got a {type(graphs).__name__}, expected a GraphSet, as sargnn.load gives")
     chosen = Settings.of(settings) if isinstance(settings, str) else settings
     run = TrainingRun.start(graphs, chosen, folder, **options)
     for _ in run:

@@ -1,4 +1,4 @@
-"""Where the nodes of a drawn graph go. Layouts depend on the edges alone and are the same every time."""
+"""Where the nodes of a drawn graph go: to their own coordinates, or where a layout of the edges alone puts them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,13 @@ EXACT_LAYOUT = 60
 
 
 def positions_of(one: GraphSet) -> np.ndarray:
-    """float [n, 2]: the nodes' own coordinates where they have two; else each connected part laid out, side by side."""
+    """float [n, 2]: the nodes' own coordinates; without them, each connected part laid out by its edges, side by side.
+
+    Two attributes are coordinates if no two nodes of the graph share both: nodes of equal mass and charge are many,
+    nodes in one place are not.
+    """
     own = one.node_attributes
-    if own is not None and own.shape[1] == 2 and np.isfinite(own).all():
+    if own is not None and own.shape[1] == 2 and np.isfinite(own).all() and len(np.unique(own, axis=0)) == len(own):
         return np.asarray(own, dtype=float)
     source, target = pairs_of(one).T
     other = source != target
