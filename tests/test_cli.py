@@ -731,6 +731,12 @@ def test_the_version(sargnn: Command) -> None:
     assert sargnn("--version").out.strip() == __version__
 
 
+def test_the_package_is_a_command_too() -> None:
+    done = subprocess.run([sys.executable, "-m", "sargnn", "train"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "error: Missing argument 'DATA'. (python -m sargnn train --help)"
+
+
 def test_help_names_every_model(sargnn: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "400")
     words = sargnn("train", "--help").out.replace(",", " ").replace(";", " ").replace(".", " ").split()

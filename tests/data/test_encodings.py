@@ -426,6 +426,10 @@ def test_a_config_refuses_nonsense_and_names_the_field(config: dict[str, Any], m
             {"node_labels": [0, 1, 2, 0], "node_label_names": ("C", "N", "Cl")},
             r"got node label 'Cl' in graph 0 \(node 2\) of molecules, expected one of C, N",
         ),
+        (
+            {"node_labels": [0, 1, 0, 2], "node_label_names": ("C", "N", "Cl"), "graph_names": ("CNC", "Cl")},
+            r"got node label 'Cl' in graph 1 'Cl' \(node 0\) of molecules, expected one of C, N",
+        ),
         ({"node_labels": None}, "got no node labels, expected a label for every node, in molecules"),
         ({"node_attributes": np.zeros((4, 3))}, "got 3 node attributes, expected 2, in molecules"),
         ({"node_attributes": np.zeros((4, 0))}, "got no node attributes, .* in molecules"),

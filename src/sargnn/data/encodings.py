@@ -32,6 +32,7 @@ import numpy as np
 
 from sargnn.data.graphs import GraphSet
 from sargnn.data.pieces import Element, Pieces
+from sargnn.data.problems import shown
 from sargnn.data.structure import (
     DENSE_NODES,
     connected_parts,
@@ -431,14 +432,15 @@ def _attributes(graphs: GraphSet, of: Element, rows: np.ndarray | None = None) -
 
 def _place(graphs: GraphSet, row: int, of: Element) -> str:
     """Where a row of the node, edge or graph arrays is, in words."""
-    if of == "graph":
-        return f"graph {row} of {graphs.name}"
-    pointers = graphs.edge_ptr if of == "edge" else graphs.node_ptr
-    graph = int(np.searchsorted(pointers, row, side="right")) - 1
+    graph, inside = row, ""
+    if of == "node":
+        graph = int(np.searchsorted(graphs.node_ptr, row, side="right")) - 1
+        inside = f" (node {row - graphs.node_ptr[graph]})"
     if of == "edge":
-        source, target = graphs.edges[:, row]
-        return f"graph {graph} (edge {source} -> {target}) of {graphs.name}"
-    return f"graph {graph} (node {row - graphs.node_ptr[graph]}) of {graphs.name}"
+        graph = int(graphs.edge_graph[row])
+        inside = " (edge {} -> {})".format(*graphs.edges[:, row])
+    name = f" {shown(graphs.graph_names[graph], 80)}" if graphs.graph_names else ""
+    return f"graph {graph}{name}{inside} of {graphs.name}"
 
 
 def _moments(blocks: Iterable[np.ndarray]) -> tuple[tuple[float, ...], tuple[float, ...]]:
