@@ -90,9 +90,9 @@ def open_run(
     graphs = load_noted(data, labelled=labelled)
     if labelled:
         trained.true_classes(graphs)  # refuses other classes before the work begins
-    elif unknown := [name for name in graphs.classes if name not in trained.classes]:
-        note(f"{graphs.name} has classes that the model was not trained on: {', '.join(unknown)}")
     if part == "all":
+        if unknown := [name for name in graphs.classes if name not in trained.classes]:
+            note(f"{graphs.name} has classes that the model was not trained on: {', '.join(unknown)}")
         return trained, graphs, np.arange(len(graphs))
     parts = _parts_of(run, graphs)
     if parts is None:
