@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from sargnn.data.batch import Batch
 from sargnn.nn.graph_model import Encoding, GraphModel
 
-__all__ = ["Committee"]
+__all__ = ["Committee", "vote"]
 
 
 class Committee(GraphModel):
@@ -48,9 +48,14 @@ class Committee(GraphModel):
         """In training the logits of each member, otherwise the logarithm of their mean probabilities."""
         own = zip(self.members, vectors.chunk(len(self.members), dim=-1), strict=True)
         logits = torch.stack([member.head(vector) for member, vector in own])  # type: ignore[operator]
-        return logits if self.training else logits.log_softmax(-1).logsumexp(0) - log(len(self.members))
+        return logits if self.training else vote(logits)
 
     def blocks(self) -> list[list[nn.Parameter]]:
         """The two blocks of alternating training, each of all members."""
         both = zip(*(member.blocks() for member in self.members), strict=True)  # type: ignore[operator]
         return [[p for block in blocks for p in block] for blocks in both]
+
+
+def vote(logits: Float[Tensor, "M B classes"]) -> Float[Tensor, "B classes"]:
+    """The logarithm of the mean probabilities of M members; of a single one, its logits as they are."""
+    return logits[0] if len(logits) == 1 else logits.log_softmax(-1).logsumexp(0) - log(len(logits))

@@ -27,6 +27,7 @@ from sargnn.data.batch import Batch
 from sargnn.data.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold
+from sargnn.nn.committee import Committee, vote
 from sargnn.training.blocks import Block, Fields, Room, make_block
 from sargnn.training.compiling import compiled
 from sargnn.training.loop import TrainingConfig, check_supervision, class_weights, epoch_order, saliency_divergence
@@ -172,25 +173,30 @@ def fit_together(ensembles: Sequence[Ensemble], progress: Callable[[int], None] 
 
 
 class _Weights:
-    """All members' parameters as one matrix ``[K, P]`` and views into it, and their buffers stacked.
+    """All models' parameters as one matrix ``[K, P]`` and views into it, and their buffers stacked.
 
-    What learns in one turn is next to each other in the matrix.
+    A model that is a committee of M members has M weights of each name: views and buffers are ``[K, M, *shape]``, with
+    M = 1 where it is not one, and all K x M take their step at once. What learns in one turn is next to each other in
+    the matrix.
     """
 
     def __init__(self, models: list[nn.Module], policy: str) -> None:
-        self.template = _Logits(copy.deepcopy(models[0])).to("meta")
-        named = {name: [m.get_parameter(name).detach() for m in models] for name, _ in models[0].named_parameters()}
-        self.turns = _turns(models[0], policy)
+        boards = [_voters(model) for model in models]
+        one = boards[0][0]
+        self.shape = len(boards), len(boards[0])
+        self.template = _Logits(copy.deepcopy(one)).to("meta")
+        named = {name: _stacked([[m.get_parameter(name).detach() for m in b] for b in boards]) for name in _names(one)}
+        self.turns = _turns(one, policy)
         names = [name for turn in self.turns for name in turn]
-        fixed = {name: torch.stack(values) for name, values in named.items() if name not in names}
-        self.flat = torch.cat([torch.stack(named[name]).view(len(models), -1) for name in names], dim=1)
-        shapes = [(name, named[name][0].shape) for name in names]
+        fixed = {name: values for name, values in named.items() if name not in names}
+        self.flat = torch.cat([named[name].view(len(models), -1) for name in names], dim=1)
+        shapes = [(name, named[name].shape[1:]) for name in names]
         self.views = _views(self.flat, shapes)
         ends = np.cumsum([0] + [sum(named[name][0].numel() for name in turn) for turn in self.turns]).tolist()
         self.columns = [slice(*pair) for pair in pairwise(ends)]
         for view in self.views.values():
             view.requires_grad_()
-        buffers = {n: torch.stack([m.get_buffer(n) for m in models]) for n, _ in models[0].named_buffers()}
+        buffers = {n: _stacked([[m.get_buffer(n) for m in board] for board in boards]) for n, _ in one.named_buffers()}
         self.buffers = list(buffers.values())
         self.state = {f"model.{name}": value for name, value in {**self.views, **fixed, **buffers}.items()}
         self.changing = [self.flat, *self.buffers]
@@ -199,14 +205,19 @@ class _Weights:
         self.best_state = {**_views(self.best[0], shapes), **fixed, **best_buffers}
 
     def forward(self, block: Block, fields: Fields, graphs: int, train: bool) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Logits of the first ``graphs`` graphs, ``[K, B, C]`` (of each member of a committee in training, ``[K, M, B,
-        C]``), and saliency of each layer, ``[K, *nodes]``."""
+        """Logits of the first ``graphs`` graphs, ``[K, M, B, C]`` of every voter in training and ``[K, B, C]`` of the
+        vote otherwise, and saliency of each layer, ``[K, *nodes]``."""
         self.template.train(train)
+        models, voters = self.shape
 
-        def one(state: dict[str, Tensor], fields: Fields) -> Any:
-            return functional_call(self.template, state, (block.batch(fields, graphs),))
+        def board(state: dict[str, Tensor], fields: Fields) -> Any:
+            batch = block.batch(fields, graphs)
+            each = _of_each(lambda own: functional_call(self.template, own, (batch,)), voters)
+            logits, saliency = each(state)
+            seen = tuple(layer.mean(0) if voters > 1 else layer[0] for layer in saliency)
+            return (logits if train else vote(logits)), seen
 
-        logits, saliency = _of_each(one, len(self.flat))(self.state, fields)
+        logits, saliency = _of_each(board, models)(self.state, fields)
         return logits[..., :graphs, :], saliency
 
     def keep_best(self, better: np.ndarray) -> None:
@@ -217,7 +228,9 @@ class _Weights:
                 best[which] = value[which]
 
     def load_best(self, k: int, model: nn.Module) -> None:
-        model.load_state_dict({name: self.best_state[_first_name(model, name)][k] for name in model.state_dict()})
+        for m, voter in enumerate(_voters(model)):
+            best = {name: self.best_state[_first_name(voter, name)][k, m] for name in voter.state_dict()}
+            voter.load_state_dict(best)
 
 
 class _Logits(nn.Module):
@@ -301,10 +314,9 @@ class _TrainStep:
         graphs = real.sum(1)
         logits, saliency = self._forward(fields, graphs > 0)
         share = real * self.class_weights.gather(1, y)
-        votes = logits.reshape(len(y), -1, *logits.shape[-2:])  # [K, M, B, C]: one vote, or those of a committee
-        targets = y.unsqueeze(1).expand(votes.shape[:-1])
+        targets = y.unsqueeze(1).expand(logits.shape[:-1])
         smoothing = self.config.label_smoothing
-        losses = F.cross_entropy(votes.flatten(0, -2), targets.flatten(), reduction="none", label_smoothing=smoothing)
+        losses = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none", label_smoothing=smoothing)
         losses = losses.view_as(targets).mean(1)
         loss = (losses * share).sum(1) / share.sum(1).clamp(min=torch.finfo(share.dtype).tiny)
         if self.config.saliency_weight:
@@ -461,6 +473,21 @@ def _untrained(graphs: GraphSet, settings: Settings, members: Sequence[Member]) 
     if len({m.encoder.width for m in models}) > 1:
         raise ValueError("members of an ensemble must have inputs of equal width: set data.max_degree")
     return models
+
+
+def _voters(model: nn.Module) -> list[nn.Module]:
+    """The members of a committee; of any other model, the model."""
+    return list(model.members) if isinstance(model, Committee) else [model]
+
+
+def _names(model: nn.Module) -> list[str]:
+    """Of its parameters, shared ones once."""
+    return [name for name, _ in model.named_parameters()]
+
+
+def _stacked(values: Sequence[Sequence[Tensor]]) -> Tensor:
+    """``[K, M, *shape]``, of M tensors of each of K models."""
+    return torch.stack([torch.stack(list(own)) for own in values])
 
 
 def _views(flat: Tensor, shapes: list[tuple[str, torch.Size]]) -> dict[str, Tensor]:
