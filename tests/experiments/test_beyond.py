@@ -9,7 +9,18 @@ import pytest
 
 from sargnn.experiments import beyond as module
 from sargnn.experiments import paper
-from sargnn.experiments.beyond import ALL, LARGE, PARTS, PLUS, SEARCHED, beyond, recipe, searched_grid
+from sargnn.experiments.beyond import (
+    ALL,
+    LARGE,
+    PARTS,
+    PLUS,
+    PLUS_SEARCHED,
+    SEARCHED,
+    beyond,
+    own_grid,
+    recipe,
+    searched_grid,
+)
 from sargnn.experiments.store import job_id
 from sargnn.experiments.study import SetFacts
 from sargnn.systems import SYSTEMS
@@ -27,15 +38,24 @@ def first_id(values: dict[str, float]) -> str:
     return job_id(assessment_jobs(cell, cell.grid * cell.folds)[0])
 
 
-def test_every_set_has_the_model_in_three_forms_and_three_have_its_parts_and_the_searched_systems() -> None:
+def test_every_set_has_the_model_in_four_forms_and_three_have_its_parts_and_the_searched_systems() -> None:
     study = beyond(paper.PRESETS["quick"], facts)
-    everywhere = (PLUS, ALL, LARGE)
+    everywhere = (PLUS, ALL, LARGE, PLUS_SEARCHED)
     assert {data for row, data in study.cells if row in everywhere} == set(paper.DATA_SETS)
     assert {data for row, data in study.cells if row not in everywhere} == set(paper.ABLATION_SETS)
-    assert len(study.cells) == 3 * 7 + 3 * (len(PARTS) - 1 + len(SEARCHED))
-    own = {(row, data): cell for (row, data), cell in study.cells.items() if row not in SEARCHED}
+    assert len(study.cells) == 4 * 7 + 3 * (len(PARTS) - 1 + len(SEARCHED))
+    own = {(row, data): cell for (row, data), cell in study.cells.items() if row not in {*SEARCHED, PLUS_SEARCHED}}
     assert {cell.repeats for (row, _), cell in own.items() if row not in everywhere} == {1}
     assert all(selection_jobs(cell) == [] for cell in own.values()), "there is nothing to choose"
+
+
+def test_the_choice_is_from_four_settings_of_which_one_is_the_model_itself() -> None:
+    grid = beyond(paper.PRESETS["quick"], facts).cells[PLUS_SEARCHED, "PROTEINS"].grid
+    assert len({json.dumps(settings.changes()) for settings in grid}) == len(own_grid()) == 4
+    named = Settings.of(PLUS)
+    same = [s for s in grid if (s.model, s.data, s.training) == (named.model, named.data, named.training)]
+    assert len(same) == 1
+    assert {settings.training for settings in grid} == {named.training}
 
 
 @pytest.mark.parametrize("system", SEARCHED.values())

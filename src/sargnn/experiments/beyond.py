@@ -1,7 +1,8 @@
 """Beyond the paper: the recommended model on the paper's sets beside the best number that the paper prints for any
 system, what each part of it is worth, and the strongest other systems when they are searched for as well.
 
-The model has one setting for all sets, so there is nothing to choose. How it was found says docs/beyond-the-paper.md.
+The model has one setting for all sets, so there is nothing to choose; one row chooses its width and its inputs in each
+fold. How it was found says docs/beyond-the-paper.md.
 """
 
 from __future__ import annotations
@@ -15,9 +16,14 @@ from sargnn.systems import find_system
 from sargnn.training.protocol import Cell
 from sargnn.training.settings import Settings
 
-__all__ = ["ALL", "LARGE", "ONE", "PARTS", "PLUS", "SEARCHED", "best_printed", "beyond", "recipe", "searched_grid"]
+__all__ = [
+    "ALL", "LARGE", "ONE", "PARTS", "PLUS", "PLUS_SEARCHED", "SEARCHED", "best_printed", "beyond", "own_grid", "recipe",
+    "searched_grid",
+]  # fmt: skip
 
 PLUS, LARGE, BASE = "sargnn-plus", "sargnn-large", "sar-gin"
+PLUS_SEARCHED = f"{PLUS}, searched"
+"""The row of :func:`own_grid`."""
 ALL = "memory, sum and maximum are read"
 """A row of its own on every set: what the salient readout costs or gains."""
 ONE = "one member"
@@ -26,6 +32,7 @@ ONE = "one member"
 PARTS: dict[str, paper.Values] = {
     ALL: {"model.readout": "all"},
     ONE: {"model.members": 1},
+    "128 features, five members": {"model.hidden": 128, "model.members": 5},
     "memory alone is read": {"model.readout": "memory"},
     "softmax in the fusion": {"model.normalize": "softmax"},
     "no edge channels": {"model.edge_channels": 0, "model.relative": False, "data.edge_encodings": ()},
@@ -47,10 +54,10 @@ SEARCHED = {
 def beyond(
     preset: paper.Preset, facts: Callable[[str], SetFacts] = load_facts, data: Sequence[str] = paper.DATA_SETS
 ) -> Study:
-    """The recommended model, its other readout and its large form on every set; on the sets of the ablations its other
-    parts, trained once a fold, and the other systems, searched."""
-    everywhere = {PLUS: recipe(), ALL: recipe() | PARTS[ALL], LARGE: recipe(LARGE)}
-    cells = {(row, name): _cell(facts(name), name, preset, own) for row, own in everywhere.items() for name in data}
+    """The recommended model, its other readout, its large form and its choice from a grid on every set; on the sets of
+    the ablations its other parts, trained once a fold, and the other systems, searched."""
+    everywhere = {PLUS: [recipe()], ALL: [recipe() | PARTS[ALL]], LARGE: [recipe(LARGE)], PLUS_SEARCHED: own_grid()}
+    cells = {(row, name): _cell(facts(name), name, preset, *own) for row, own in everywhere.items() for name in data}
     for name in (name for name in paper.ABLATION_SETS if name in data):
         for row, values in PARTS.items():
             if row != ALL:
@@ -59,6 +66,18 @@ def beyond(
             cells[row, name] = cell(facts(name), name, system, searched_grid(system, name, preset), preset)
     published = {(PLUS, name): best_printed(name)[1] for name in data}
     return Study("Beyond the paper: beside the best printed number", cells, published, baseline=PLUS)
+
+
+def own_grid() -> list[paper.Values]:
+    """What the recommended model is selected from in each fold: two widths, each with its own inputs and with counts of
+    substructures too.
+
+    >>> [(values["model.hidden"], values["data.encodings"]) for values in own_grid()][::3]
+    [(64, ('auto', 'random-walk')), (128, ('auto', 'random-walk', 'substructures'))]
+    """
+    own = recipe()
+    inputs = own["data.encodings"], (*own["data.encodings"], "substructures")
+    return [own | {"model.hidden": width, "data.encodings": some} for width in (64, 128) for some in inputs]
 
 
 def searched_grid(system: str, data: str, preset: paper.Preset) -> tuple[Settings, ...]:
@@ -91,12 +110,11 @@ def best_printed(data: str) -> tuple[str, tuple[float, float]]:
     return max(((system, row[column]) for system, row in paper.TABLE2.items()), key=lambda pair: pair[1][0])
 
 
-def _cell(facts: SetFacts, data: str, preset: paper.Preset, values: paper.Values) -> Cell:
+def _cell(facts: SetFacts, data: str, preset: paper.Preset, *grid: paper.Values) -> Cell:
     """A cell whose jobs name every value of the recipe, so that rows of another recipe are never taken for these."""
-    settings = Settings.of(BASE, values)
-    epochs = min(preset.epochs, settings.training.epochs)
-    settings = replace(settings, training=replace(settings.training, epochs=epochs))
-    return cell(facts, data, BASE, (settings,), preset)
+    epochs = [min(preset.epochs, values["training.epochs"]) for values in grid]
+    settings = [Settings.of(BASE, own | {"training.epochs": e}) for own, e in zip(grid, epochs, strict=True)]
+    return cell(facts, data, BASE, tuple(settings), preset)
 
 
 def recipe(name: str = PLUS) -> paper.Values:

@@ -81,7 +81,9 @@ _PLUS = System(
     },
 )  # fmt: skip
 
-_LARGE = replace(_PLUS, values={**_PLUS.values, "hidden": 128, "members": 5})
+_LARGE = replace(
+    _PLUS, values={**_PLUS.values, "hidden": 128, "members": 8}, training={**_PLUS.training, "epochs": 100}
+)
 
 SYSTEMS: dict[str, System] = {
     "sargnn-plus": _PLUS,
