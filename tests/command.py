@@ -28,6 +28,13 @@ def text_of(*arguments: object) -> str:
     return out
 
 
+def notes_of(*arguments: object) -> str:
+    """What a command that succeeds tells on standard error."""
+    status, _, err = _call(*arguments)
+    assert status == 0, err
+    return err
+
+
 def error_of(*arguments: object) -> str:
     """The line by which a command refuses its input."""
     status, out, err = _call(*arguments)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command import answer_of
+from command import answer_of, notes_of
 
 PAGE = (Path(__file__).parents[1] / "docs" / "molecules.md").read_text(encoding="utf-8")
 SMALL = ["--set", "model.hidden=8", "--set", "training.epochs=2"]
@@ -47,6 +47,35 @@ def test_a_prediction_can_be_joined_to_its_molecule() -> None:
     answer_of("predict", "run", "new.csv", "--out", "predictions.csv")
     rows = [line.split(",") for line in Path("predictions.csv").read_text().splitlines()]
     assert [(row[0], row[-1]) for row in rows] == [("graph", "graph_name"), ("0", "CCO"), ("1", "CCCl")]
+
+
+def test_a_molecule_with_a_strange_element_costs_no_other_its_prediction() -> None:
+    answer_of("train", "BBBP.csv", "--model", "gcn", "--out", "run", *SMALL)
+    Path("new.csv").write_text("smiles\nCCO\nCC[Se]C\nCCCl\nC[Si](C)C\n")
+    answer = answer_of("predict", "run", "new.csv", "--out", "predictions.csv")
+    assert (answer["graphs"], answer["left_out"]) == (2, [1, 3])
+    told = "left out 2 graphs with labels that the model was not trained on, the first is graph 1 ('CC[Se]C')"
+    assert told in notes_of("predict", "run", "new.csv", "--out", "predictions.csv")
+    rows = [line.split(",") for line in Path("predictions.csv").read_text().splitlines()]
+    Path("known.csv").write_text("smiles\nCCO\nCCCl\n")
+    assert "left_out" not in answer_of("predict", "run", "known.csv", "--out", "alone.csv")
+    alone = [line.split(",") for line in Path("alone.csv").read_text().splitlines()]
+    assert [row[1:] for row in rows] == [row[1:] for row in alone]
+    assert [row[0] for row in rows] == ["graph", "0", "2"]
+    answer_of("train", "BBBP.csv", "--model", "sar-gcn", "--out", "seen", *SMALL)
+    answer = answer_of("explain", "seen", "new.csv", "--out", "why", "--format", "svg")
+    assert (answer["graphs"], answer["left_out"]) == (2, [1, 3])
+    assert sorted(path.name for path in Path("why/drawings").iterdir()) == ["graph-0.svg", "graph-2.svg"]
+
+
+def test_molecules_without_a_class_are_predicted_beside_those_with_one() -> None:
+    answer_of("train", "BBBP.csv", "--model", "gcn", "--out", "run", *SMALL)
+    Path("new.csv").write_text("smiles,label\nCCO,1\nCCCl,\nCCCO,0\n")
+    assert answer_of("predict", "run", "new.csv", "--out", "predictions.csv")["graphs"] == 3
+    converted = answer_of("data", "convert", "new.csv", "converted")
+    assert converted["graphs"] == 2, "a set with classes has one for each graph"
+    assert answer_of("data", "info", "converted")["graphs_per_class"] == [1, 1]
+    assert answer_of("data", "info", "new.csv")["graphs_per_class"] == [1, 1]
 
 
 def test_python_does_the_same_in_less_than_ten_lines(capsys: pytest.CaptureFixture[str]) -> None:

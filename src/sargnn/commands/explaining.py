@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from sargnn.commands.inputs import Answer, check_choice
-from sargnn.commands.trained_model import open_run
+from sargnn.commands.trained_model import open_run, readable
 from sargnn.console import note, show_steps
-from sargnn.data.graphs import GraphSet
+from sargnn.data.graphs import GraphSet, ranges
 from sargnn.errors import InputError
 from sargnn.explain.maps import RULES
 from sargnn.files import write_csv, write_file
-from sargnn.training.trained import Prediction
+from sargnn.training.trained import Prediction, TrainedModel
 
 __all__ = ["explain"]
 
@@ -34,12 +34,12 @@ def explain(
     check_choice("--rule", shown, RULES)
     trained, graphs, index = open_run(run, data, part, device)
     index = index if chosen is None else _chosen(chosen, graphs, index)
-    prediction = trained.predict(graphs)
+    index, left_out = readable(trained, graphs, index)
+    prediction, nodes = _explained(trained, graphs, index, shown)
     if not len(prediction.saliency):
         raise InputError(
             f"{run}: model '{trained.settings.name}' has no saliency, expected one that has, such as sar-gcn"
         )
-    nodes = trained.saliency(graphs, shown)
     named = None if rule is None else (rule, nodes)
     write_csv(out / "saliency.csv", _saliency_header(graphs), _saliency_rows(graphs, prediction, index, named))
     write_file(out / "saliency.json", json.dumps(_saliency_json(graphs, prediction, index, named)))
@@ -47,6 +47,7 @@ def explain(
     if len(drawn) < len(index):
         note(f"drawing the first {len(drawn)} of {len(index)} graphs; --drawings {len(index)} draws all")
     answer = {"graphs": len(index), "layers": len(prediction.saliency), "drawings": len(drawn), "folder": str(out)}
+    answer |= {"left_out": left_out.tolist()} if len(left_out) else {}
     if form == "html":
         page = out / "explanations.html"
         write_file(page, _page(graphs, prediction, drawn, shown, nodes))
@@ -68,6 +69,19 @@ def _chosen(text: str, graphs: GraphSet, index: np.ndarray) -> np.ndarray:
             raise InputError(f"--graphs: got {int(word)}, which is not in --part, in {graphs.name}")
         found[int(word)] = None
     return np.array(list(found))
+
+
+def _explained(trained: TrainedModel, graphs: GraphSet, index: np.ndarray, rule: str) -> tuple[Prediction, np.ndarray]:
+    """What is predicted, and the map by that rule, in the rows that the graphs have in the whole set; only those at
+    ``index`` are computed, and the others are zeros."""
+    part, nodes = graphs.subset(index), ranges(graphs.node_ptr, index)
+    found = trained.predict(part)
+    probabilities = np.zeros((len(graphs), len(found.classes)))
+    saliency, mapped = np.zeros((len(found.saliency), graphs.num_nodes)), np.zeros(graphs.num_nodes)
+    probabilities[index], saliency[:, nodes] = found.probabilities, found.saliency
+    if len(saliency):
+        mapped[nodes] = trained.saliency(part, rule)
+    return Prediction(found.classes, probabilities, saliency, graphs.sizes), mapped
 
 
 def _verdict(prediction: Prediction, g: int) -> tuple[str, float]:

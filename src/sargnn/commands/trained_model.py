@@ -9,6 +9,7 @@ import numpy as np
 from sargnn.commands.inputs import Answer, load_noted
 from sargnn.console import note
 from sargnn.data.graphs import GraphSet
+from sargnn.data.problems import shown
 from sargnn.data.splits import Fold
 from sargnn.errors import InputError
 from sargnn.files import check_writable, write_csv
@@ -18,7 +19,7 @@ from sargnn.training.model_folder import load_model, read_training
 from sargnn.training.run import find_device, parts_of, score
 from sargnn.training.trained import TrainedModel
 
-__all__ = ["calibrate", "evaluate", "export", "open_run", "predict"]
+__all__ = ["calibrate", "evaluate", "export", "open_run", "predict", "readable"]
 
 
 def evaluate(run: Path, data: str, part: str, device: str) -> Answer:
@@ -37,24 +38,40 @@ def predict(
 ) -> Answer:
     trained, graphs, index = open_run(run, data, part, device)
     check_writable(out)
-    prediction = trained.predict(graphs)
-    shown, sets = prediction.probabilities[index], np.empty((len(index), 0), bool)
+    index, left_out = readable(trained, graphs, index)
+    prediction = trained.predict(graphs if len(index) == len(graphs) else graphs.subset(index))
+    probabilities, sets = prediction.probabilities, np.empty((len(index), 0), bool)
     header = ["graph", "class", *(f"probability_{name}" for name in trained.classes)]
     answer: Answer = {"graphs": len(index), "file": str(out)}
+    if len(left_out):
+        answer["left_out"] = left_out.tolist()
     if coverage is not None:
-        sets = load_calibration(run).sets(shown, coverage)
+        sets = load_calibration(run).sets(probabilities, coverage)
         header += [f"in_set_{name}" for name in trained.classes]
         answer["mean_set_size"] = float(sets.sum(axis=1).mean())
     if calibrated:
-        shown = with_temperature(shown, load_calibration(run).temperature)
+        probabilities = with_temperature(probabilities, load_calibration(run).temperature)
     names = graphs.graph_names  # of every graph or of none
     header += ["graph_name"] if names else []
     rows = (
-        [g, trained.classes[prediction.predicted[g]], *shown[row].tolist(), *sets[row].astype(int), *names[g : g + 1]]
-        for row, g in enumerate(index.tolist())
+        [g, trained.classes[best], *probabilities[row].tolist(), *sets[row].astype(int), *names[g : g + 1]]
+        for row, (g, best) in enumerate(zip(index.tolist(), prediction.predicted.tolist(), strict=True))
     )
     write_csv(out, header, rows)
     return answer
+
+
+def readable(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which of the graphs at ``index`` the model can read, and which not: an element that it has not seen must not cost
+    what is said of all others. If it can read none, it says why when it tries."""
+    strange = trained.encoder.strange(graphs)[index]
+    if not strange.any() or strange.all():
+        return index, index[:0]
+    left_out = index[strange]
+    named = f" ({shown(graphs.graph_names[left_out[0]], 80)})" if graphs.graph_names else ""
+    first = f"graph {left_out[0]}{named}"
+    note(f"left out {len(left_out)} graphs with labels that the model was not trained on, the first is {first}")
+    return index[~strange], left_out
 
 
 def calibrate(run: Path, data: str, part: str, coverage: float, device: str) -> Answer:

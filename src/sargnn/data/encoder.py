@@ -16,6 +16,7 @@ from sargnn.data.encodings import (
     DataConfig,
     Degree,
     Encoding,
+    Labels,
     check_name,
     own_inputs,
 )  # fmt: skip
@@ -120,6 +121,17 @@ class Encoder:
         """float32 [N, costly]: those of the node inputs that take long to make."""
         encodings = tuple(encoding for encoding in self.encodings if isinstance(encoding, COSTLY))
         return _side_by_side(encodings, graphs, graphs.num_nodes)
+
+    def strange(self, graphs: GraphSet) -> np.ndarray:
+        """bool [G]: which graphs have labels that were not fitted, for which :meth:`encode` would refuse all.
+
+        >>> from sargnn.data.graphs import pack
+        >>> dots = pack([(1, []), (1, [])], node_labels=[0, 1], node_label_names=["C", "N"])
+        >>> Encoder.fit(DataConfig(), pack([(1, [])], node_labels=[0], node_label_names=["C"])).strange(dots).tolist()
+        [False, True]
+        """
+        found = [e.strange(graphs) for e in (*self.encodings, *self.edge_encodings) if isinstance(e, Labels)]
+        return np.any(found, axis=0) if found else np.zeros(len(graphs), bool)
 
     def encode_edges(self, graphs: GraphSet) -> np.ndarray:
         """float32 [E, F_e]: the inputs of every edge, in the order of ``graphs.edges``."""

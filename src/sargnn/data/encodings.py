@@ -128,14 +128,28 @@ class Labels(Encoding):
         return tuple(f"label {name}" for name in self.names)
 
     def encode(self, graphs: GraphSet) -> np.ndarray:
-        own_codes, own_names = _label_codes(graphs, self.of)
-        column = {name: i for i, name in enumerate(self.names)}
-        codes = np.array([column.get(name, -1) for name in own_names], np.int64)[own_codes]
+        codes = self._columns(graphs)
         if (codes < 0).any():
             row = int(np.argmax(codes < 0))
+            own_codes, own_names = _label_codes(graphs, self.of)
             got = f"got {self.of} label {own_names[own_codes[row]]!r} in {_place(graphs, row, self.of)}"
             raise InputError(f"{got}, expected one of {', '.join(self.names)}")
         return _one_hot(codes, len(self.names))
+
+    def strange(self, graphs: GraphSet) -> np.ndarray:
+        """bool [G]: which graphs have a label without a column, and would be refused."""
+        names = getattr(graphs, f"{self.of}_label_names")
+        if names and set(names) <= set(self.names):  # as it nearly always is, and then no row need be looked at
+            return np.zeros(len(graphs), bool)
+        rows = np.flatnonzero(self._columns(graphs) < 0)
+        owner = graphs.edge_graph[rows] if self.of == "edge" else np.searchsorted(graphs.node_ptr, rows, "right") - 1
+        return np.isin(np.arange(len(graphs)), owner)
+
+    def _columns(self, graphs: GraphSet) -> np.ndarray:
+        """int64: the column of every node or edge, -1 where its label has none."""
+        own_codes, own_names = _label_codes(graphs, self.of)
+        column = {name: i for i, name in enumerate(self.names)}
+        return np.array([column.get(name, -1) for name in own_names], np.int64)[own_codes]
 
 
 @dataclass(frozen=True)
