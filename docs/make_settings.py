@@ -52,12 +52,14 @@ def _system(name: str) -> str:
 
 def _presets() -> str:
     """What each name of the model family sets."""
-    rows = [
-        f"| `{name}` | {', '.join(f'`{key}={_value(value)}`' for key, value in system.values.items())} |"
-        for name, system in SYSTEMS.items()
-        if system.config is ModelConfig
-    ]
-    return "\n".join(["A name given with `--model` sets these fields:", "", "| name | sets |", "|---|---|", *rows, ""])
+    rows = []
+    for name, system in SYSTEMS.items():
+        if system.config is ModelConfig:
+            sections = {"": system.values, "data.": system.data, "training.": system.training}
+            values = {f"{section}{key}": value for section, own in sections.items() for key, value in own.items()}
+            rows.append(f"| `{name}` | {', '.join(f'`{key}={_value(value)}`' for key, value in values.items())} |")
+    about = "A name given with `--model` sets these fields, of `model` where nothing else is said:"
+    return "\n".join([about, "", "| name | sets |", "|---|---|", *rows, ""])
 
 
 def _table(section: str, config: type[Any]) -> str:

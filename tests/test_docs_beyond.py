@@ -86,7 +86,7 @@ def test_rows_are_of_the_recipe_as_it_is(maker: ModuleType, kept: Any) -> None:
 
 def test_without_rows_nothing_is_measured(maker: ModuleType) -> None:
     text = maker.page(maker.Measured({}, {}, frozenset()))
-    assert "Of 8 goals 0 are reached and 8 are not measured." in text
+    assert "Goals reached: 0 of 8. Not measured: 8." in text
     assert "| PROTEINS | 76.8 (sar-gcn) | 78.0 | not measured | - | - |" in text
     assert "Of 0 tests, 0 show" in text
 
@@ -109,7 +109,7 @@ def test_interval_and_verdict_by_hand(maker: ModuleType) -> None:
     """0.9 and 0.8 in turns: mean 85, s² = 1/360, r = 10/90, so that 85 -+ 2.2622 · 100 √((1/10 + 1/9) / 360)."""
     table = maker.goals({(PLUS, "MUTAG"): result(beyond_cell(PLUS, "MUTAG"), in_turns(0.9, 0.8))})
     assert "| MUTAG | 87.4 (sar-sage) | 90.0 | **85.0** (79.5 to 90.5) | -2.4 | no, 5.00 below |" in table
-    assert "Of 8 goals 0 are reached and 7 are not measured." in table
+    assert "Goals reached: 0 of 8. Not measured: 7." in table
 
 
 @pytest.mark.parametrize(("accuracy", "verdict"), [(0.9, "yes"), (0.8996, "no, 0.04 below")])

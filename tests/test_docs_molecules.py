@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from command import answer_of, notes_of
+from command import answer_of, error_of, notes_of
+from sargnn import GraphClassifier
 
 PAGE = (Path(__file__).parents[1] / "docs" / "molecules.md").read_text(encoding="utf-8")
 SMALL = ["--set", "model.hidden=8", "--set", "training.epochs=2"]
@@ -53,19 +54,27 @@ def test_a_molecule_with_a_strange_element_costs_no_other_its_prediction() -> No
     answer_of("train", "BBBP.csv", "--model", "gcn", "--out", "run", *SMALL)
     Path("new.csv").write_text("smiles\nCCO\nCC[Se]C\nCCCl\nC[Si](C)C\n")
     answer = answer_of("predict", "run", "new.csv", "--out", "predictions.csv")
-    assert (answer["graphs"], answer["left_out"]) == (2, [1, 3])
-    told = "left out 2 graphs with labels that the model was not trained on, the first is graph 1 ('CC[Se]C')"
-    assert told in notes_of("predict", "run", "new.csv", "--out", "predictions.csv")
+    assert (answer["graphs"], answer["left_out"]) == (2, 2)
+    why = "labels that the model was not trained on ('Se', 'Si'), first in graph 1 'CC[Se]C'"
+    assert f"left out 2 of 4 graphs: {why}" in notes_of("predict", "run", "new.csv", "--out", "predictions.csv")
     rows = [line.split(",") for line in Path("predictions.csv").read_text().splitlines()]
     Path("known.csv").write_text("smiles\nCCO\nCCCl\n")
-    assert "left_out" not in answer_of("predict", "run", "known.csv", "--out", "alone.csv")
+    assert answer_of("predict", "run", "known.csv", "--out", "alone.csv")["left_out"] == 0
     alone = [line.split(",") for line in Path("alone.csv").read_text().splitlines()]
     assert [row[1:] for row in rows] == [row[1:] for row in alone]
     assert [row[0] for row in rows] == ["graph", "0", "2"]
-    answer_of("train", "BBBP.csv", "--model", "sar-gcn", "--out", "seen", *SMALL)
-    answer = answer_of("explain", "seen", "new.csv", "--out", "why", "--format", "svg")
-    assert (answer["graphs"], answer["left_out"]) == (2, [1, 3])
+
+
+def test_only_graphs_that_can_be_read_are_explained_and_bare_atoms_are_among_them() -> None:
+    answer_of("train", "BBBP.csv", "--out", "run", "--set", "model.members=1", *SMALL)  # it reads bonds too
+    Path("new.csv").write_text("smiles\nCCO\nCC[Se]C\nCCCl\nC[Si](C)C\n")
+    answer = answer_of("explain", "run", "new.csv", "--out", "why", "--format", "svg")
+    assert (answer["graphs"], answer["left_out"]) == (2, 2)
     assert sorted(path.name for path in Path("why/drawings").iterdir()) == ["graph-0.svg", "graph-2.svg"]
+    refused = "new: got no graph without labels that the model was not trained on ('Se', 'Si'), first in graph 3"
+    assert error_of("explain", "run", "new.csv", "--out", "why", "--graphs", "3").startswith(refused)
+    Path("atoms.csv").write_text("smiles\nO\nC\n")
+    assert answer_of("predict", "run", "atoms.csv", "--out", "atoms-predicted.csv")["graphs"] == 2
 
 
 def test_molecules_without_a_class_are_predicted_beside_those_with_one() -> None:
@@ -76,6 +85,18 @@ def test_molecules_without_a_class_are_predicted_beside_those_with_one() -> None
     assert converted["graphs"] == 2, "a set with classes has one for each graph"
     assert answer_of("data", "info", "converted")["graphs_per_class"] == [1, 1]
     assert answer_of("data", "info", "new.csv")["graphs_per_class"] == [1, 1]
+
+
+def test_the_parts_of_a_file_with_molecules_without_a_class_are_those_of_its_training() -> None:
+    labelled = Path("BBBP.csv").read_text()
+    Path("partial.csv").write_text(labelled.replace("smiles,p_np\n", "smiles,label\n") + "CCCCO,\nCCCCCl,\n")
+    answer_of("train", "partial.csv", "--model", "sar-gcn", "--out", "run", *SMALL)
+    tested = answer_of("evaluate", "run", "partial.csv", "--part", "test")["graphs"]
+    assert answer_of("predict", "run", "partial.csv", "--part", "test", "--out", "p.csv")["graphs"] == tested
+    assert answer_of("predict", "run", "partial.csv", "--out", "p.csv")["graphs"] == 42
+    classifier = GraphClassifier("gcn", hidden=8, epochs=2).fit("partial.csv")
+    assert classifier.classes_.tolist() == ["0", "1"]
+    assert len(classifier.predict("partial.csv")) == 42
 
 
 def test_python_does_the_same_in_less_than_ten_lines(capsys: pytest.CaptureFixture[str]) -> None:

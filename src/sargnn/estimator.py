@@ -123,7 +123,7 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def fit(self, X: Any, y: Any = None) -> GraphClassifier:
         """Train on the graphs ``X`` of the classes ``y``; without ``y``, of the classes that come with the graphs."""
-        graphs = _graphs(X)
+        graphs = _graphs(X, labelled=None if y is None else False)
         if y is not None:  # as it came: NumPy makes a text of the NaN among texts
             require_every_class(np.asarray(y, dtype=object).ravel(), "y")
         labels = _names(graphs) if y is None else column_or_1d(y, warn=True)
@@ -282,11 +282,11 @@ def _plain_type(name: str) -> np.dtype[Any]:
     return np.dtype(name)
 
 
-def _graphs(X: Any) -> GraphSet:
-    """The graphs of ``X``, with their classes if they have some."""
+def _graphs(X: Any, labelled: bool | None = False) -> GraphSet:
+    """The graphs of ``X``, with their classes if all have one; what ``labelled`` means says :func:`load`."""
     if isinstance(X, list | tuple | np.ndarray) and len(X) and all(isinstance(item, GraphSet) for item in X):
         return _joined(list(X))
-    return load(X, labelled=False)
+    return load(X, labelled=labelled)
 
 
 def _joined(sets: list[GraphSet]) -> GraphSet:

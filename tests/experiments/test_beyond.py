@@ -16,6 +16,7 @@ from sargnn.experiments.beyond import (
     PLUS,
     PLUS_SEARCHED,
     SEARCHED,
+    WIDE,
     beyond,
     own_grid,
     recipe,
@@ -45,7 +46,7 @@ def test_every_set_has_the_model_in_four_forms_and_three_have_its_parts_and_the_
     assert {data for row, data in study.cells if row not in everywhere} == set(paper.ABLATION_SETS)
     assert len(study.cells) == 4 * 7 + 3 * (len(PARTS) - 1 + len(SEARCHED))
     own = {(row, data): cell for (row, data), cell in study.cells.items() if row not in {*SEARCHED, PLUS_SEARCHED}}
-    assert {cell.repeats for (row, _), cell in own.items() if row not in everywhere} == {1}
+    assert {cell.repeats for (row, _), cell in own.items() if row not in {*everywhere, WIDE}} == {1}
     assert all(selection_jobs(cell) == [] for cell in own.values()), "there is nothing to choose"
 
 

@@ -58,6 +58,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "uniform saliency": ("sar-gcn", {"model__saliency": "uniform"}),
     "weight decay": ("sar-gcn", {"training__weight_decay": 0.1}),
     "a committee": ("sar-gcn", {"model__members": 2, "training__class_weights": "balanced"}),
+    "an alternating committee": ("sar-gin", {"model__members": 3, "training__policy": "alternating"}),
+    "a supervised committee": ("sar-sage", {"model__members": 2, "training__saliency_weight": 0.5}),
     "memory, sum and maximum": ("sar-sage", {"model__readout": "all"}),
     "salient nodes": ("sar-gcn", {"model__readout": "salient", "training__saliency_weight": 1.0}),
     "an activation after the norm": ("sar-sage", {"model__norm": "layer", "model__activate": True}),
@@ -228,8 +230,9 @@ from functools import partial
 import torch
 torch.compile = partial(torch.compile, backend="eager", fullgraph=True)
 from test_ensemble import GRAPHS, members, tiny, together
-for layout, count in (("padded", 1), ("packed", 3)):
-    eager, compiled = (tiny("sar-gcn", training__layout=layout, training__compile=own) for own in (False, True))
+for layout, count, voters in (("padded", 1, 1), ("packed", 3, 1), ("packed", 2, 2)):
+    values = {"training__layout": layout, "model__members": voters}
+    eager, compiled = (tiny("sar-gcn", training__compile=own, **values) for own in (False, True))
     both = (together(GRAPHS, settings, members(settings)[:count]) for settings in (eager, compiled))
     for mine, theirs in zip(*both, strict=True):
         for one, other in zip(mine.progress.history, theirs.progress.history, strict=True):
@@ -251,7 +254,9 @@ def test_a_compiled_step_is_the_same_step() -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device: there a step is one CUDA graph")
 @pytest.mark.parametrize("layout", ["packed", "padded"])
-@pytest.mark.parametrize("case", ["sar-gcn, weighted", "batch norm", "alternating", "supervised saliency", "plateau"])
+@pytest.mark.parametrize(
+    "case", ["sar-gcn, weighted", "batch norm", "alternating", "supervised saliency", "plateau", "a committee"]
+)
 def test_on_a_gpu_each_member_equals_training_alone(case: str, layout: str) -> None:
     model, values = CASES[case]
     settings = tiny(model, training__layout=layout, **values)

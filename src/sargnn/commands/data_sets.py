@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sargnn.commands.inputs import Answer, tell_notes
+from sargnn.commands.inputs import Answer, load_noted
 from sargnn.data.check import check, summary
 from sargnn.data.convert import convert
-from sargnn.data.graphs import GraphSet
 from sargnn.data.sources import KNOWN, load
 from sargnn.data.synthetic import motifs, triangles
 from sargnn.errors import InputError
@@ -25,8 +24,7 @@ def data_list() -> Answer:
 
 
 def data_info(data: str) -> Answer:
-    graphs = _as_they_come(data)
-    tell_notes(graphs)
+    graphs = load_noted(data, labelled=None)
     return {
         "name": graphs.name, "graphs": len(graphs), "nodes": graphs.num_nodes, "edges": graphs.num_edges,
         "classes": len(graphs.classes), "class_names": list(graphs.classes),
@@ -59,7 +57,7 @@ def data_check(data: str, labels: str | None = None, smiles: str | None = None, 
 def data_convert(
     data: str, out: Path, to: str | None = None, labels: str | None = None, smiles: str | None = None
 ) -> Answer:
-    graphs = _as_they_come(data, labels, smiles)
+    graphs = load(data, labels=labels, smiles=smiles, labelled=None)
     form = to or ("jsonl" if out.suffix.lower() == ".jsonl" else "graphset")
     notes = [*graphs.notes, *convert(graphs, out, form)]
     return {"written": str(out), "form": form, "graphs": len(graphs), "fingerprint": graphs.fingerprint, "notes": notes}
@@ -79,11 +77,3 @@ def data_generate(kind: str, out: Path, sizes: tuple[int, int, int, int], graphs
         "edges": made.num_edges,
         "fingerprint": made.fingerprint,
     }
-
-
-def _as_they_come(data: str, labels: str | None = None, smiles: str | None = None) -> GraphSet:
-    """The graphs with their classes or, where not all have one and that cannot be helped, without."""
-    try:
-        return load(data, labels=labels, smiles=smiles)
-    except InputError:
-        return load(data, labels=labels, smiles=smiles, labelled=False)

@@ -10,7 +10,7 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.sources import load
 from sargnn.errors import InputError
 
-__all__ = ["Answer", "check_choice", "load_noted", "tell_notes"]
+__all__ = ["Answer", "check_choice", "load_noted"]
 
 Answer = dict[str, Any]
 
@@ -21,14 +21,9 @@ def check_choice(name: str, value: str, known: Iterable[str]) -> None:
         raise InputError(f"{name}: got {value!r}, expected one of {', '.join(known)}")
 
 
-def load_noted(data: str, labelled: bool = True) -> GraphSet:
+def load_noted(data: str, labelled: bool | None = True) -> GraphSet:
     """The graphs of ``data``, with what was noticed while reading them told on standard error."""
     graphs = load(data, labelled=labelled)
-    tell_notes(graphs)
-    return graphs
-
-
-def tell_notes(graphs: GraphSet) -> None:
-    """What was noticed while they were read, on standard error."""
     for text in graphs.notes:
         note(f"{graphs.name}: {text}")
+    return graphs

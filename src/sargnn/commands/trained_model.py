@@ -21,6 +21,9 @@ from sargnn.training.trained import TrainedModel
 
 __all__ = ["calibrate", "evaluate", "export", "open_run", "predict", "readable"]
 
+SHOWN_LABELS = 5
+"""So many strange labels are named."""
+
 
 def evaluate(run: Path, data: str, part: str, device: str) -> Answer:
     trained, graphs, index = open_run(run, data, part, device, labelled=True)
@@ -39,12 +42,10 @@ def predict(
     trained, graphs, index = open_run(run, data, part, device)
     check_writable(out)
     index, left_out = readable(trained, graphs, index)
-    prediction = trained.predict(graphs if len(index) == len(graphs) else graphs.subset(index))
+    prediction = trained.predict(graphs.subset(index))
     probabilities, sets = prediction.probabilities, np.empty((len(index), 0), bool)
     header = ["graph", "class", *(f"probability_{name}" for name in trained.classes)]
-    answer: Answer = {"graphs": len(index), "file": str(out)}
-    if len(left_out):
-        answer["left_out"] = left_out.tolist()
+    answer: Answer = {"graphs": len(index), "left_out": left_out, "file": str(out)}
     if coverage is not None:
         sets = load_calibration(run).sets(probabilities, coverage)
         header += [f"in_set_{name}" for name in trained.classes]
@@ -61,17 +62,20 @@ def predict(
     return answer
 
 
-def readable(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the graphs at ``index`` the model can read, and which not: an element that it has not seen must not cost
-    what is said of all others. If it can read none, it says why when it tries."""
-    strange = trained.encoder.strange(graphs)[index]
-    if not strange.any() or strange.all():
-        return index, index[:0]
-    left_out = index[strange]
-    named = f" ({shown(graphs.graph_names[left_out[0]], 80)})" if graphs.graph_names else ""
-    first = f"graph {left_out[0]}{named}"
-    note(f"left out {len(left_out)} graphs with labels that the model was not trained on, the first is {first}")
-    return index[~strange], left_out
+def readable(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> tuple[np.ndarray, int]:
+    """Which of the graphs at ``index`` the model can read, and how many it cannot: a label that it has not seen must
+    not cost what is said of all others."""
+    strange, labels = trained.encoder.strange(graphs)
+    left_out = index[strange[index]]
+    if not len(left_out):
+        return index, 0
+    name = f" {shown(graphs.graph_names[left_out[0]], 80)}" if graphs.graph_names else ""
+    some = ", ".join(map(shown, labels[:SHOWN_LABELS])) + (", ..." if len(labels) > SHOWN_LABELS else "")
+    why = f"labels that the model was not trained on ({some}), first in graph {left_out[0]}{name}"
+    if len(left_out) == len(index):
+        raise InputError(f"{graphs.name}: got no graph without {why}, expected some")
+    note(f"left out {len(left_out)} of {len(index)} graphs: {why}")
+    return index[~strange[index]], len(left_out)
 
 
 def calibrate(run: Path, data: str, part: str, coverage: float, device: str) -> Answer:
@@ -104,7 +108,7 @@ def open_run(
     told that theirs are not.
     """
     trained = load_model(run, find_device(device))
-    graphs = load_noted(data, labelled=labelled)
+    graphs = load_noted(data, labelled=labelled or part != "all")  # parts are of the set as it was trained on
     if labelled:
         trained.true_classes(graphs)  # refuses other classes before the work begins
     if part == "all":

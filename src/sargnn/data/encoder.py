@@ -122,16 +122,24 @@ class Encoder:
         encodings = tuple(encoding for encoding in self.encodings if isinstance(encoding, COSTLY))
         return _side_by_side(encodings, graphs, graphs.num_nodes)
 
-    def strange(self, graphs: GraphSet) -> np.ndarray:
-        """bool [G]: which graphs have labels that were not fitted, for which :meth:`encode` would refuse all.
+    def strange(self, graphs: GraphSet) -> tuple[np.ndarray, list[str]]:
+        """bool [G], which graphs have labels that were not fitted, so that :meth:`encode` would refuse all, and these
+        labels.
 
         >>> from sargnn.data.graphs import pack
-        >>> dots = pack([(1, []), (1, [])], node_labels=[0, 1], node_label_names=["C", "N"])
-        >>> Encoder.fit(DataConfig(), pack([(1, [])], node_labels=[0], node_label_names=["C"])).strange(dots).tolist()
-        [False, True]
+        >>> carbon = pack([(1, [])], node_labels=[0], node_label_names=["C"])
+        >>> both = pack([(1, []), (1, [])], node_labels=[0, 1], node_label_names=["C", "N"])
+        >>> strange, labels = Encoder.fit(DataConfig(), carbon).strange(both)
+        >>> strange.tolist(), labels
+        ([False, True], ['N'])
         """
-        found = [e.strange(graphs) for e in (*self.encodings, *self.edge_encodings) if isinstance(e, Labels)]
-        return np.any(found, axis=0) if found else np.zeros(len(graphs), bool)
+        which = np.zeros(len(graphs), bool)
+        labels: list[str] = []
+        for encoding in (*self.encodings, *self.edge_encodings):
+            if isinstance(encoding, Labels):
+                found, names = encoding.strange(graphs)
+                which, labels = which | found, [*labels, *names]
+        return which, labels
 
     def encode_edges(self, graphs: GraphSet) -> np.ndarray:
         """float32 [E, F_e]: the inputs of every edge, in the order of ``graphs.edges``."""

@@ -128,28 +128,29 @@ class Labels(Encoding):
         return tuple(f"label {name}" for name in self.names)
 
     def encode(self, graphs: GraphSet) -> np.ndarray:
-        codes = self._columns(graphs)
-        if (codes < 0).any():
-            row = int(np.argmax(codes < 0))
-            own_codes, own_names = _label_codes(graphs, self.of)
+        columns, own_codes, own_names = self._columns(graphs)
+        if (columns < 0).any():
+            row = int(np.argmax(columns < 0))
             got = f"got {self.of} label {own_names[own_codes[row]]!r} in {_place(graphs, row, self.of)}"
             raise InputError(f"{got}, expected one of {', '.join(self.names)}")
-        return _one_hot(codes, len(self.names))
+        return _one_hot(columns, len(self.names))
 
-    def strange(self, graphs: GraphSet) -> np.ndarray:
-        """bool [G]: which graphs have a label without a column, and would be refused."""
+    def strange(self, graphs: GraphSet) -> tuple[np.ndarray, list[str]]:
+        """bool [G], which graphs have labels without a column and would be refused, and these labels."""
         names = getattr(graphs, f"{self.of}_label_names")
-        if names and set(names) <= set(self.names):  # as it nearly always is, and then no row need be looked at
-            return np.zeros(len(graphs), bool)
-        rows = np.flatnonzero(self._columns(graphs) < 0)
+        known = names and set(names) <= set(self.names)  # as it nearly always is: then no row need be looked at
+        if known or not (graphs.num_edges if self.of == "edge" else graphs.num_nodes):
+            return np.zeros(len(graphs), bool), []
+        columns, own_codes, own_names = self._columns(graphs)
+        rows = np.flatnonzero(columns < 0)
         owner = graphs.edge_graph[rows] if self.of == "edge" else np.searchsorted(graphs.node_ptr, rows, "right") - 1
-        return np.isin(np.arange(len(graphs)), owner)
+        return np.isin(np.arange(len(graphs)), owner), [own_names[code] for code in np.unique(own_codes[rows])]
 
-    def _columns(self, graphs: GraphSet) -> np.ndarray:
-        """int64: the column of every node or edge, -1 where its label has none."""
+    def _columns(self, graphs: GraphSet) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+        """int64: the column of every node or edge, -1 where its label has none; its own code, and what codes mean."""
         own_codes, own_names = _label_codes(graphs, self.of)
         column = {name: i for i, name in enumerate(self.names)}
-        return np.array([column.get(name, -1) for name in own_names], np.int64)[own_codes]
+        return np.array([column.get(name, -1) for name in own_names], np.int64)[own_codes], own_codes, own_names
 
 
 @dataclass(frozen=True)

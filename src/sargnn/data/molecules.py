@@ -8,8 +8,8 @@ atom   symbol (the category); charge, degree, hydrogens, ring, aromatic, chirali
 bond   single, double, triple, aromatic, ... (the category); conjugated, ring, stereo (E 1, Z -1)
 =====  ====================================================================================================
 
-A row that RDKit cannot read is left out and listed; where classes are asked for, so is one without, if others have one.
-Nodes are named by their symbols and graphs by their SMILES.
+A row that RDKit cannot read is left out and listed. So is one without a class where others have one, unless no classes
+are wanted. Nodes are named by their symbols and graphs by their SMILES.
 """
 
 from __future__ import annotations
@@ -38,7 +38,12 @@ STEREO = {"STEREOE": 1, "STEREOTRANS": 1, "STEREOZ": -1, "STEREOCIS": -1}
 
 
 def read_smiles(
-    path: Path, problems: Problems, *, smiles: str | None = None, labels: str | None = None, labelled: bool = True
+    path: Path,
+    problems: Problems,
+    *,
+    smiles: str | None = None,
+    labels: str | None = None,
+    labelled: bool | None = True,
 ) -> GraphSet:
     """The molecules of a CSV file: the column ``smiles``, the class in the column ``labels``.
 
@@ -57,7 +62,7 @@ def read_smiles(
     if labels is None and label is None and (label := _guessed_class(table, column)) is not None:
         notes.append(f"took {shown(table.header[label])} as the class")
     records = _records(table, column, label, problems, labelled)
-    graphs = assemble_records(path.stem, records, problems, labels="label", labelled=labelled, file=str(path))
+    graphs = assemble_records(path.stem, records, problems, labels="label", labelled=bool(labelled), file=str(path))
     return replace(graphs, notes=(*notes, *graphs.notes))
 
 
@@ -92,7 +97,9 @@ def _first_look(table: CsvTable) -> Iterator[tuple[int, list[str]]]:
     return CsvTable(table.path, Problems()).rows()
 
 
-def _records(table: CsvTable, smiles: int, label: int | None, problems: Problems, labelled: bool) -> Iterator[Record]:
+def _records(
+    table: CsvTable, smiles: int, label: int | None, problems: Problems, labelled: bool | None
+) -> Iterator[Record]:
     chem = load_rdkit()
     has_classes = label is not None and any(row[label].strip() for _, row in _first_look(table))
     for line, row in table.rows():
@@ -101,7 +108,7 @@ def _records(table: CsvTable, smiles: int, label: int | None, problems: Problems
         molecule, reason = _parse(chem, text)
         if molecule is None:
             problems.leave_out(f"{shown(text, 80)} ({reason})", "a molecule in SMILES", **where)
-        elif labelled and has_classes and label is not None and not row[label].strip():
+        elif labelled is not False and has_classes and label is not None and not row[label].strip():
             problems.leave_out(f"no class in {shown(table.header[label])}", "one", **where)
         else:
             record = _record(molecule)

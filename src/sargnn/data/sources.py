@@ -47,7 +47,7 @@ def load(
     *,
     labels: Labels | None = None,
     smiles: str | None = None,
-    labelled: bool = True,
+    labelled: bool | None = True,
 ) -> GraphSet:
     r"""Read graphs.
 
@@ -69,7 +69,9 @@ def load(
         source: where the graphs are. A name in :data:`KNOWN` wins over a file of that name (``./MUTAG`` is the file).
         labels: what the class of a graph is called there, if not one of the usual names; or the classes themselves.
         smiles: the column of a CSV file that holds the molecules, if not called ``smiles``.
-        labelled: whether every graph must have a class; not for graphs whose class is to be predicted.
+        labelled: whether every graph must have a class; not (False) for graphs whose class is to be predicted. None
+            takes them as they come: molecules without a class are left out where others have one, as if it were True,
+            but there need not be any.
 
     >>> from tempfile import TemporaryDirectory
     >>> texts = {"A": "1, 2\n2, 1", "graph_indicator": "1\n1\n2", "graph_labels": "-1\n1"}
@@ -89,7 +91,7 @@ def read(
     *,
     labels: Labels | None = None,
     smiles: str | None = None,
-    labelled: bool = True,
+    labelled: bool | None = True,
 ) -> GraphSet:
     """:func:`load`, with what was left out in ``problems``."""
     name = labels if labels is None or isinstance(labels, str) else ""  # "" is to look for no classes
@@ -146,7 +148,7 @@ class _Want:
     problems: Problems
     labels: str | None
     smiles: str | None
-    labelled: bool
+    labelled: bool | None
 
     def check(self, form: str) -> None:
         """Columns can be named only where columns have names."""
@@ -209,9 +211,9 @@ def _read_path(path: Path, want: _Want) -> GraphSet:
     if form == "molecules":
         return read_smiles(path, want.problems, smiles=want.smiles, labels=want.labels, labelled=want.labelled)
     if form == "tables":
-        return read_tables(path, want.problems, labels=want.labels, labelled=want.labelled)
+        return read_tables(path, want.problems, labels=want.labels, labelled=bool(want.labelled))
     if form == "graph files":
-        return read_graph_files(path, want.problems, labels=want.labels, labelled=want.labelled)
+        return read_graph_files(path, want.problems, labels=want.labels, labelled=bool(want.labelled))
     if form == "graph set":
         return GraphSet.open(path)
     return with_knowledge(read_folder(path) if form == "TU folder" else read_zip(path, str(path)))
@@ -227,7 +229,7 @@ def _from_objects(source: Any, want: _Want) -> GraphSet:
     if not items:
         raise InputError(f"{name}: got no graphs, expected at least one")
     if is_networkx(items[0]):
-        return from_networkx(items, want.problems, name=name, labels=want.labels, labelled=want.labelled)
+        return from_networkx(items, want.problems, name=name, labels=want.labels, labelled=bool(want.labelled))
     if not hasattr(items[0], "edge_index"):
         expected = "a NetworkX graph or PyTorch Geometric Data"
         raise InputError(f"{name}: got a {type(items[0]).__name__}, expected {expected}, in graph 0")

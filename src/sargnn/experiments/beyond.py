@@ -17,8 +17,8 @@ from sargnn.training.protocol import Cell
 from sargnn.training.settings import Settings
 
 __all__ = [
-    "ALL", "LARGE", "ONE", "PARTS", "PLUS", "PLUS_SEARCHED", "SEARCHED", "best_printed", "beyond", "own_grid", "recipe",
-    "searched_grid",
+    "ALL", "LARGE", "ONE", "PARTS", "PLUS", "PLUS_SEARCHED", "SEARCHED", "WIDE", "best_printed", "beyond", "own_grid",
+    "recipe", "searched_grid",
 ]  # fmt: skip
 
 PLUS, LARGE, BASE = "sargnn-plus", "sargnn-large", "sar-gin"
@@ -28,11 +28,13 @@ ALL = "memory, sum and maximum are read"
 """A row of its own on every set: what the salient readout costs or gains."""
 ONE = "one member"
 """The row that other systems, which are not committees, are held against."""
+WIDE = "128 features, five members"
+"""What the large form was at first."""
 
 PARTS: dict[str, paper.Values] = {
     ALL: {"model.readout": "all"},
     ONE: {"model.members": 1},
-    "128 features, five members": {"model.hidden": 128, "model.members": 5},
+    WIDE: {"model.hidden": 128, "model.members": 5},
     "memory alone is read": {"model.readout": "memory"},
     "softmax in the fusion": {"model.normalize": "softmax"},
     "no edge channels": {"model.edge_channels": 0, "model.relative": False, "data.edge_encodings": ()},
@@ -41,7 +43,7 @@ PARTS: dict[str, paper.Values] = {
     "uniform saliency": {"model.saliency": "uniform"},
     "no saliency, no memory (GIN)": {"model.saliency": "none", "model.readout": "sum"},
 }
-"""The recommended model with one thing changed. The last is a GIN with all else alike, a committee too."""
+"""The recommended model with something changed. The last is a GIN with all else alike, a committee too."""
 
 
 SEARCHED = {
@@ -55,13 +57,14 @@ def beyond(
     preset: paper.Preset, facts: Callable[[str], SetFacts] = load_facts, data: Sequence[str] = paper.DATA_SETS
 ) -> Study:
     """The recommended model, its other readout, its large form and its choice from a grid on every set; on the sets of
-    the ablations its other parts, trained once a fold, and the other systems, searched."""
+    the ablations its other parts, most of them trained once a fold, and the other systems, searched."""
     everywhere = {PLUS: [recipe()], ALL: [recipe() | PARTS[ALL]], LARGE: [recipe(LARGE)], PLUS_SEARCHED: own_grid()}
     cells = {(row, name): _cell(facts(name), name, preset, *own) for row, own in everywhere.items() for name in data}
     for name in (name for name in paper.ABLATION_SETS if name in data):
         for row, values in PARTS.items():
             if row != ALL:
-                cells[row, name] = replace(_cell(facts(name), name, preset, recipe() | values), repeats=1)
+                own = _cell(facts(name), name, preset, recipe() | values)
+                cells[row, name] = own if row == WIDE else replace(own, repeats=1)
         for row, system in SEARCHED.items():
             cells[row, name] = cell(facts(name), name, system, searched_grid(system, name, preset), preset)
     published = {(PLUS, name): best_printed(name)[1] for name in data}
@@ -112,9 +115,9 @@ def best_printed(data: str) -> tuple[str, tuple[float, float]]:
 
 def _cell(facts: SetFacts, data: str, preset: paper.Preset, *grid: paper.Values) -> Cell:
     """A cell whose jobs name every value of the recipe, so that rows of another recipe are never taken for these."""
-    epochs = [min(preset.epochs, values["training.epochs"]) for values in grid]
-    settings = [Settings.of(BASE, own | {"training.epochs": e}) for own, e in zip(grid, epochs, strict=True)]
-    return cell(facts, data, BASE, tuple(settings), preset)
+    short = ({"training.epochs": min(preset.epochs, own["training.epochs"])} for own in grid)
+    settings = tuple(Settings.of(BASE, own | fewer) for own, fewer in zip(grid, short, strict=True))
+    return cell(facts, data, BASE, settings, preset)
 
 
 def recipe(name: str = PLUS) -> paper.Values:

@@ -22,8 +22,12 @@ aten = torch.ops.aten
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` compiled, with its small products on a GPU written out."""
-    return torch.compile(function, options={"post_grad_custom_pre_pass": write_out_small_products})
+    """``function`` compiled, with its small products on a GPU written out.
+
+    For each shape anew: those of a step hardly ever change, and open ones cannot be indexed in a committee (``vmap``
+    within ``vmap``).
+    """
+    return torch.compile(function, dynamic=False, options={"post_grad_custom_pre_pass": write_out_small_products})
 
 
 def write_out_small_products(graph: fx.Graph) -> None:

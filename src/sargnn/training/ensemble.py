@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import isfinite
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 OWN = ("seed", "learning_rate", "weight_decay")
 """Fields of the training config in which members may differ."""
 ASSESSED = 8192
-"""Graphs of all members together that are evaluated at once."""
+"""Graphs of all members and their voters together that are evaluated at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +214,7 @@ class _Weights:
             batch = block.batch(fields, graphs)
             each = _of_each(lambda own: functional_call(self.template, own, (batch,)), voters)
             logits, saliency = each(state)
-            seen = tuple(layer.mean(0) if voters > 1 else layer[0] for layer in saliency)
+            seen = tuple(layer.mean(0) if voters > 1 else layer[0] for layer in saliency)  # of one without a kernel
             return (logits if train else vote(logits)), seen
 
         logits, saliency = _of_each(board, models)(self.state, fields)
@@ -369,7 +369,7 @@ class _Assessment:
         self.weights, self.block = weights, block
         # A fold too small for a validation part is watched on its training graphs.
         watched = [m.fold.validation if len(m.fold.validation) else m.fold.train for m in members]
-        chunks = -(-max(map(len, watched)) * len(members) // ASSESSED)
+        chunks = -(-max(map(len, watched)) * prod(weights.shape) // ASSESSED)
         width = -(-max(map(len, watched)) // chunks)
         index = np.full((len(members), chunks * width), -1)
         for k, graphs in enumerate(watched):
@@ -406,12 +406,12 @@ class _Assessment:
         self.sums[:, 1] += ((logits.argmax(-1) == y) & real).sum(1)
 
 
-def _of_each(one: Callable[..., Any], members: int) -> Callable[..., Any]:
-    """``one`` for all members at once: every tensor that it takes or gives gets their axis in front.
+def _of_each(one: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """``one`` for so many at once: every tensor that it takes or gives gets their axis in front.
 
-    A single member goes without ``vmap``, which takes more kernels for the same.
+    A single one goes without ``vmap``, which takes more kernels for the same.
     """
-    if members > 1:
+    if count > 1:
         return vmap(one, randomness="different")
 
     def alone(*inputs: Any) -> Any:
