@@ -59,7 +59,7 @@ def test_a_molecule_with_a_strange_element_costs_no_other_its_prediction() -> No
     assert f"left out 2 of 4 graphs: {why}" in notes_of("predict", "run", "new.csv", "--out", "predictions.csv")
     rows = [line.split(",") for line in Path("predictions.csv").read_text().splitlines()]
     Path("known.csv").write_text("smiles\nCCO\nCCCl\n")
-    assert answer_of("predict", "run", "known.csv", "--out", "alone.csv")["left_out"] == 0
+    assert "left_out" not in answer_of("predict", "run", "known.csv", "--out", "alone.csv")
     alone = [line.split(",") for line in Path("alone.csv").read_text().splitlines()]
     assert [row[1:] for row in rows] == [row[1:] for row in alone]
     assert [row[0] for row in rows] == ["graph", "0", "2"]

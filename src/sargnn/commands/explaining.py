@@ -46,8 +46,8 @@ def explain(
     drawn = index[:drawings].tolist()
     if len(drawn) < len(index):
         note(f"drawing the first {len(drawn)} of {len(index)} graphs; --drawings {len(index)} draws all")
-    answer: Answer = {"graphs": len(index), "left_out": left_out, "layers": len(prediction.saliency)}
-    answer |= {"drawings": len(drawn), "folder": str(out)}
+    answer: Answer = {"graphs": len(index), "layers": len(prediction.saliency), "drawings": len(drawn)}
+    answer |= {"folder": str(out)} | ({"left_out": left_out} if left_out else {})
     if form == "html":
         page = out / "explanations.html"
         write_file(page, _page(graphs, prediction, drawn, shown, nodes))

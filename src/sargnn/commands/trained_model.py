@@ -45,7 +45,7 @@ def predict(
     prediction = trained.predict(graphs.subset(index))
     probabilities, sets = prediction.probabilities, np.empty((len(index), 0), bool)
     header = ["graph", "class", *(f"probability_{name}" for name in trained.classes)]
-    answer: Answer = {"graphs": len(index), "left_out": left_out, "file": str(out)}
+    answer: Answer = {"graphs": len(index), "file": str(out)} | ({"left_out": left_out} if left_out else {})
     if coverage is not None:
         sets = load_calibration(run).sets(probabilities, coverage)
         header += [f"in_set_{name}" for name in trained.classes]
