@@ -308,13 +308,16 @@ def parts(results: Results) -> str:
                 found = tests[f"{name} on {data}"] = compared(result, whole)
                 cells[-1] += f"<br>{_told(found)}"
         lines.append(_line(name, *cells))
-    worse = [where for where, found in tests.items() if _is_shown(found) and found.difference < 0]
-    better = [where for where, found in tests.items() if _is_shown(found) and found.difference > 0]
-    verdicts = [
-        f"Shown to be {how}: {'; '.join(some) or 'none'}." for how, some in (("worse", worse), ("better", better))
-    ]
-    verdicts += saliency_verdict([found for where, found in tests.items() if where.startswith(UNIFORM)])
-    return "\n".join([*lines, PARTS_NOTE, f"Of {len(tests)} differences:", *verdicts]) + "\n"
+    told = [PARTS_NOTE, f"Of {len(tests)} differences:", *verdicts(tests)]
+    told += saliency_verdict([found for where, found in tests.items() if where.startswith(UNIFORM)])
+    return "\n".join([*lines, *told]) + "\n"
+
+
+def verdicts(tests: dict[str, Comparison]) -> list[str]:
+    """Which differences are shown, by name."""
+    shown = {where: found.difference for where, found in tests.items() if _is_shown(found)}
+    worse, better = ([w for w, d in shown.items() if d < 0], [w for w, d in shown.items() if d > 0])
+    return [f"Shown to be {how}: {'; '.join(some) or 'none'}." for how, some in (("worse", worse), ("better", better))]
 
 
 def saliency_verdict(uniform: Sequence[Comparison]) -> list[str]:
@@ -383,21 +386,17 @@ each test alone, so that one in twenty without any effect is below {LEVEL}. TRIA
 def searched(results: Results) -> str:
     """The strongest other systems with a search of their own, beside the model and against one member of it."""
     lines = _header("", *paper.ABLATION_SETS)
-    tests = []
+    tests: dict[str, Comparison] = {}
     for name in (PLUS, PLUS_SEARCHED, LARGE, ONE, *SEARCHED):
         cells = []
         for data in paper.ABLATION_SETS:
             result, member = results.get((name, data)), results.get((ONE, data))
             cells.append(f"{100 * result.mean:.1f} ± {100 * result.std:.1f}" if result else "not measured")
             if result and member and name in SEARCHED:
-                tests.append(compared(result, member))
-                cells[-1] += f"<br>{_told(tests[-1])}"
+                found = tests[f"{name.removesuffix(', searched')} on {data}"] = compared(result, member)
+                cells[-1] += f"<br>{_told(found)}"
         lines.append(_line(name, *cells))
-    shown = [found.difference > 0 for found in tests if _is_shown(found)]
-    verdict = (
-        f"Of {len(tests)} tests, {len(shown) - sum(shown)} show a system to be worse and {sum(shown)} to be better."
-    )
-    return "\n".join([*lines, SEARCHED_NOTE, verdict]) + "\n"
+    return "\n".join([*lines, SEARCHED_NOTE, f"Of {len(tests)} differences:", *verdicts(tests)]) + "\n"
 
 
 SEARCHED_NOTE = f"""
