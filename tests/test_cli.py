@@ -309,6 +309,14 @@ def test_the_names_of_graphs_are_the_last_column(sargnn: Command, run: Path, mad
     assert [item["graph_name"] for item in json.loads(Path("why/saliency.json").read_text())] == names
 
 
+def test_people_get_the_cells_of_a_table_line_by_line(capsys: pytest.CaptureFixture[str]) -> None:
+    cells = {f"model {m} / MUTAG": [0.9, 0.05] for m in range(7)}
+    cli.answer({"cells": 7, "accuracy": cells}, as_json=False, title="table")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:4] == ["  cells     7", "  accuracy  ", "    model 0 / MUTAG 90.0%, 5.0%"]
+    assert len(lines) == 3 + 7
+
+
 def test_people_get_names_and_values(sargnn: Command, run: Path, data: Path) -> None:
     done = sargnn("evaluate", run, data)
     assert done.status == 0

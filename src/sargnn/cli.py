@@ -442,6 +442,10 @@ def _settings(model: str | None, assignments: list[str] | None, config: Path | N
     return read_settings(model, assignments or [], config, seed)
 
 
+IN_A_LINE = 6
+"""More items than these, such as the cells of a table, are shown each in a line of its own."""
+
+
 def answer(result: dict[str, Any], as_json: bool, title: str) -> None:
     """Print a command's result: one JSON object, or names and values for people."""
     if as_json:
@@ -454,7 +458,8 @@ def _readable(name: str, value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.1%}" if name in ("low", "high") or name.endswith(("accuracy", "interval")) else f"{value:.4g}"
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_readable(name, item)}" for key, item in value.items())
+        items = [f"{key} {_readable(name, item)}" for key, item in value.items()]
+        return ", ".join(items) if len(items) <= IN_A_LINE else "".join(f"\n    {item}" for item in items)
     if isinstance(value, list | tuple):
         return ", ".join(_readable(name, item) for item in value)
     return str(value)
