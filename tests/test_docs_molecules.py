@@ -94,6 +94,9 @@ def test_the_parts_of_a_file_with_molecules_without_a_class_are_those_of_its_tra
     tested = answer_of("evaluate", "run", "partial.csv", "--part", "test")["graphs"]
     assert answer_of("predict", "run", "partial.csv", "--part", "test", "--out", "p.csv")["graphs"] == tested
     assert answer_of("predict", "run", "partial.csv", "--out", "p.csv")["graphs"] == 42
+    Path("new.csv").write_text("smiles\nCCO\n")
+    refused = "--part: got 'test', expected all: new is not the set that run was trained on"
+    assert error_of("predict", "run", "new.csv", "--part", "test", "--out", "p.csv") == refused
     classifier = GraphClassifier("gcn", hidden=8, epochs=2).fit("partial.csv")
     assert classifier.classes_.tolist() == ["0", "1"]
     assert len(classifier.predict("partial.csv")) == 42

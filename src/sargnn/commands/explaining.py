@@ -15,7 +15,7 @@ from sargnn.commands.trained_model import open_run, readable
 from sargnn.console import note, show_steps
 from sargnn.data.graphs import GraphSet, ranges
 from sargnn.errors import InputError
-from sargnn.explain.maps import RULES
+from sargnn.explain.maps import RULES, node_saliency
 from sargnn.files import write_csv, write_file
 from sargnn.training.trained import Prediction, TrainedModel
 
@@ -74,13 +74,14 @@ def _chosen(text: str, graphs: GraphSet, index: np.ndarray) -> np.ndarray:
 def _explained(trained: TrainedModel, graphs: GraphSet, index: np.ndarray, rule: str) -> tuple[Prediction, np.ndarray]:
     """What is predicted, and the map by that rule, in the rows that the graphs have in the whole set; only those at
     ``index`` are computed, and the others are zeros."""
-    part, nodes = graphs.subset(index), ranges(graphs.node_ptr, index)
-    found = trained.predict(part)
+    nodes = ranges(graphs.node_ptr, index)
+    data = trained.tensors(graphs.subset(index), next(trained.model.parameters()).device)
+    found = trained.predict_tensors(data)
     probabilities = np.zeros((len(graphs), len(found.classes)))
     saliency, mapped = np.zeros((len(found.saliency), graphs.num_nodes)), np.zeros(graphs.num_nodes)
     probabilities[index], saliency[:, nodes] = found.probabilities, found.saliency
     if len(saliency):
-        mapped[nodes] = trained.saliency(part, rule)
+        mapped[nodes] = node_saliency(trained.model, data, rule=rule).cpu().numpy()
     return Prediction(found.classes, probabilities, saliency, graphs.sizes), mapped
 
 

@@ -108,7 +108,8 @@ def open_run(
     told that theirs are not.
     """
     trained = load_model(run, find_device(device))
-    graphs = load_noted(data, labelled=labelled or part != "all")  # parts are of the set as it was trained on
+    # Parts are of the set as it was trained on, without the molecules that have no class.
+    graphs = load_noted(data, labelled=labelled or (None if part != "all" else False))
     if labelled:
         trained.true_classes(graphs)  # refuses other classes before the work begins
     if part == "all":
