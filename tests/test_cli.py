@@ -30,6 +30,7 @@ from tiny import shapes, tensors
 
 FAST = ["--set", "model.layers=2", "--set", "model.hidden=8", "--set", "training.epochs=3"]
 PLAIN = ["--model", "gcn", *FAST]
+PAPER = ["--model", "sar-gcn", *FAST]
 """Without saliency there is no gallery to draw for the report, which takes longer than such training."""
 
 RUN_FILES = {
@@ -109,7 +110,7 @@ def data(made: GraphSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trained(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
     """A run made by the installed command, and what it said."""
     run = tmp_path_factory.mktemp("run") / "run"
-    return run, process("train", data, "--out", run, "--seed", 5, "--json", *FAST)
+    return run, process("train", data, "--out", run, "--seed", 5, "--json", *PAPER)
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +143,11 @@ def test_train_answers_with_one_json_object_and_plain_lines_beside_it(trained: t
     assert "\x1b" not in done.err
 
 
+def test_without_a_name_the_recommended_model_is_trained(sargnn: Command, data: Path) -> None:
+    assert sargnn("train", data, "--out", "run", "--json", *FAST).answer["model"] == "sargnn-plus"
+    assert sargnn("explain", "run", data, "--out", "why", "--json").answer["layers"] == 1
+
+
 @pytest.mark.parametrize(("asked", "threads"), [({}, 1), ({"OMP_NUM_THREADS": "2"}, 2)])
 def test_one_thread_unless_more_are_asked_for(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, str], threads: int
@@ -165,13 +171,13 @@ def test_the_same_seed_gives_the_same_bits_in_another_process(
     trained: tuple[Path, Done], data: Path, sargnn: Command
 ) -> None:
     run, done = trained
-    again = sargnn("train", data, "--out", "again", "--seed", 5, "--json", *FAST).answer
+    again = sargnn("train", data, "--out", "again", "--seed", 5, "--json", *PAPER).answer
     assert Path("again/weights.safetensors").read_bytes() == (run / "weights.safetensors").read_bytes()
     places = ("run", "report", "train_seconds")
     assert {k: v for k, v in again.items() if k not in places} == {
         k: v for k, v in done.answer.items() if k not in places
     }
-    sargnn("train", data, "--out", "other", "--seed", 6, *FAST)
+    sargnn("train", data, "--out", "other", "--seed", 6, *PAPER)
     assert tensors(Path("other")) != tensors(run)
 
 
@@ -427,9 +433,9 @@ def test_divergence_is_one_line_and_status_1(sargnn: Command, data: Path) -> Non
 
 def test_supervised_saliency_from_the_command_line(sargnn: Command, data: Path) -> None:
     supervised = ["--set", "training.saliency_weight=2", "--set", "training.saliency_layers=1"]
-    assert sargnn("train", data, "--out", "run", "--json", *FAST, *supervised).answer["epochs"] == 3
+    assert sargnn("train", data, "--out", "run", "--json", *PAPER, *supervised).answer["epochs"] == 3
     shapes().save("plain")
-    assert "got data without true saliency" in sargnn("train", "plain", "--out", "no", *FAST, *supervised).error
+    assert "got data without true saliency" in sargnn("train", "plain", "--out", "no", *PAPER, *supervised).error
     assert not Path("no").exists()
 
 

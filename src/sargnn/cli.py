@@ -46,9 +46,9 @@ Model = Annotated[
     str | None,
     typer.Option(
         "--model",
-        help="sar-gcn, sar-gin, sar-sage, sar-gat; their base models gcn, gin, sage, gat; as-published; sargnn-plus, "
-        "sargnn-large; or a compared system: chebygin, sagpool, deepsets, graph-unet, dgcnn, ecc, gsn, graphormer, "
-        "ugformer, adsf, dss-gnn, slim, dgm, topological-forest.",
+        help="sargnn-plus, recommended and the default; sargnn-large; the paper's sar-gcn, sar-gin, sar-sage, sar-gat; "
+        "their base models gcn, gin, sage, gat; as-published; or a compared system: chebygin, sagpool, deepsets, "
+        "graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, dss-gnn, slim, dgm, topological-forest.",
     ),
 ]
 Set = Annotated[
@@ -269,7 +269,9 @@ def explain_compare(
 @app.command()
 def cv(
     data: Data,
-    model: Annotated[list[str] | None, typer.Option("--model", help="A model; give two to compare them.")] = None,
+    model: Annotated[
+        list[str] | None, typer.Option("--model", help="A model, by default sargnn-plus; give two to compare.")
+    ] = None,
     assignments: Set = None,
     grid: Annotated[
         list[str] | None, typer.Option("--grid", metavar="KEY=A,B", help="Values to select from on the inner hold-out.")
@@ -290,8 +292,9 @@ def cv(
     """Estimate accuracy honestly: nested cross-validation with selection on inner hold-outs."""
     from sargnn.commands import experiments
     from sargnn.experiments.cross_validation import CrossValidation, in_words
+    from sargnn.training.settings import DEFAULT_MODEL
 
-    plan = CrossValidation(model or ["sar-gcn"], assignments or [], grid or [], folds, repeats, split, seed or 0)
+    plan = CrossValidation(model or [DEFAULT_MODEL], assignments or [], grid or [], folds, repeats, split, seed or 0)
     found = experiments.cv(data, plan, out, workers, device)
     answer(found if as_json else in_words(found), as_json, f"cross-validation on {data}")
 

@@ -32,7 +32,7 @@ from sargnn.files import write_file, write_folder
 from sargnn.training import model_folder
 from sargnn.training.calibration import Calibration, calibrate, load_calibration, save_calibration, with_temperature
 from sargnn.training.run import TrainingRun, find_device, versions
-from sargnn.training.settings import Settings
+from sargnn.training.settings import DEFAULT_MODEL, Settings
 
 __all__ = ["GraphClassifier"]
 
@@ -92,7 +92,7 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def __init__(
         self,
-        model: str = "sargnn-plus",
+        model: str = DEFAULT_MODEL,
         *,
         hidden: int | None = None,
         layers: int | None = None,

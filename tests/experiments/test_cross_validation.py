@@ -203,10 +203,13 @@ def test_a_grid_is_the_product_of_its_entries() -> None:
     assert {(s.training.epochs, s.training.learning_rate) for s in settings} == {(7, 0.001)}
 
 
-def test_without_a_grid_every_model_has_the_same_two_learning_rates() -> None:
+def test_without_a_grid_models_have_the_same_two_learning_rates_but_for_those_that_bring_theirs() -> None:
     for model in ("gcn", "sar-gat"):
         assert [s.training.learning_rate for s in expand(model, [], [])] == [0.001, 0.005]
     assert [s.training.learning_rate for s in expand("gcn", ["training.learning_rate=0.1"], [])] == [0.1]
+    assert [s.training.learning_rate for s in expand("sargnn-plus", [], [])] == [
+        0.001
+    ]  # its name says how it is trained
 
 
 @pytest.mark.parametrize(("folds", "own"), [(10, True), (4, False)])

@@ -21,7 +21,7 @@ from sargnn.report import GalleryItem, TrainingReport, choose_gallery, render
 from sargnn.training.calibration import calibrate, save_calibration
 from sargnn.training.metrics import confusion
 from sargnn.training.run import TrainingRun, find_device, parts_of, versions
-from sargnn.training.settings import Settings
+from sargnn.training.settings import DEFAULT_MODEL, Settings
 from sargnn.training.tracking import tracking
 from sargnn.training.trained import Prediction
 
@@ -35,7 +35,7 @@ QUICKSTART_SETTINGS = {"model.members": 1, "training.epochs": 20, "training.lear
 def quickstart(out: Path | None, seed: int, device: str, command: str) -> Answer:
     note("generating triangle graphs: the class is the number of triangles, the truth is the nodes in one")
     graphs = triangles(*QUICKSTART_SIZES, seed=seed)
-    settings = Settings.of("sargnn-plus", {**QUICKSTART_SETTINGS, "training.seed": seed})
+    settings = Settings.of(DEFAULT_MODEL, {**QUICKSTART_SETTINGS, "training.seed": seed})
     run = TrainingRun.start(graphs, settings, out or _new_folder("quickstart"), device=find_device(device))
     report = _train(run, command)
     test = run.scores["test"]

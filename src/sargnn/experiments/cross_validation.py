@@ -28,22 +28,24 @@ from sargnn.errors import InputError
 from sargnn.experiments.cross_validation_page import write_report
 from sargnn.experiments.store import Store
 from sargnn.experiments.study import Study, run_study
+from sargnn.systems import find_system
 from sargnn.training.metrics import mean_found
 from sargnn.training.model_folder import CONFIG
 from sargnn.training.protocol import Cell, CellResult, digest
-from sargnn.training.settings import Settings, read_settings
+from sargnn.training.settings import DEFAULT_MODEL, Settings, read_settings
 
 __all__ = ["Comparison", "CrossValidation", "compare", "cross_validate", "expand", "in_words", "interval"]
 
 DEFAULT_GRID = ("training.learning_rate=0.001,0.005",)
-"""What is selected from where ``--grid`` and ``--set`` leave the learning rate open: the same for every model."""
+"""What is selected from where ``--grid`` and ``--set`` leave the learning rate open: the same for every model but those
+whose name says how they are trained. They have nothing to choose."""
 
 
 @dataclass(frozen=True)
 class CrossValidation:
     """What is estimated, and how."""
 
-    models: Sequence[str] = ("sar-gcn",)
+    models: Sequence[str] = (DEFAULT_MODEL,)
     """One, or two that are compared on the same folds."""
     assignments: Sequence[str] = ()
     """``key=value`` settings of all models."""
@@ -112,9 +114,11 @@ def expand(model: str, assignments: Sequence[str], grid: Sequence[str]) -> tuple
     [2, 3]
     >>> [s.training.learning_rate for s in expand("gcn", [], [])]
     [0.001, 0.005]
+    >>> len(expand("sargnn-plus", [], []))
+    1
     """
     fixed = {assignment.partition("=")[0].strip() for assignment in assignments}
-    if not grid and "training.learning_rate" not in fixed:
+    if not grid and "training.learning_rate" not in fixed and not find_system(model).training:
         grid = DEFAULT_GRID
     choices: dict[str, list[str]] = {}
     for entry in grid:

@@ -23,14 +23,14 @@ from sargnn.data.tensor_set import TensorSet
 from sargnn.errors import InputError
 from sargnn.training import metrics, model_folder
 from sargnn.training.loop import Row, TrainingState, check_supervision, fit
-from sargnn.training.settings import Settings
+from sargnn.training.settings import DEFAULT_MODEL, Settings
 from sargnn.training.trained import Prediction, TrainedModel
 
 __all__ = ["TrainingRun", "find_device", "parts_of", "score", "train", "versions"]
 
 
 def train(
-    graphs: GraphSet, settings: Settings | str = "sar-gcn", folder: Path | str | None = None, **options: Any
+    graphs: GraphSet, settings: Settings | str = DEFAULT_MODEL, folder: Path | str | None = None, **options: Any
 ) -> TrainingRun:
     """Train a model on part of ``graphs`` and score it on the rest; with ``folder``, save it there.
 

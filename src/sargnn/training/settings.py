@@ -20,9 +20,10 @@ from sargnn.errors import InputError
 from sargnn.systems import find_system
 from sargnn.training.loop import TrainingConfig
 
-__all__ = ["Settings", "read_settings"]
+__all__ = ["DEFAULT_MODEL", "Settings", "read_settings"]
 
-DEFAULT_MODEL = "sar-gcn"
+DEFAULT_MODEL = "sargnn-plus"
+"""What is trained where no model is named: the recommended one (docs/beyond-the-paper.md)."""
 
 
 @dataclass(frozen=True)
