@@ -103,6 +103,15 @@ def test_accuracy_is_maximised_where_it_is_monitored(tmp_path: Path) -> None:
     assert study.study.best_value == max(values)
 
 
+def test_the_loss_of_the_last_epoch_judges_where_that_is_kept(tmp_path: Path) -> None:
+    settings = tiny("gcn", training__monitor="last")
+    study = Search.start(shapes(), settings, tmp_path, space=SPACE, fold=FOLD, trials=2)
+    values = [row["value"] for row in study]
+    assert study.study.best_value == min(values)
+    *_, last = TrainingRun.start(shapes(), study.best, fold=FOLD)
+    assert last["validation_loss"] == min(values)
+
+
 def test_hopeless_trials_are_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "STARTUP_TRIALS", 1)
     monkeypatch.setattr(search, "WARMUP_EPOCHS", 0)
@@ -168,4 +177,12 @@ def test_the_command(tmp_path: Path) -> None:
     assert answer["trials"] == 3
     assert answer["best"]["model.hidden"] in ("4", "8")
     assert json.loads(Path(answer["config"]).read_text())["model"]["hidden"] in (4, 8)
+
+
+def test_the_command_searches_for_the_recommended_model(tmp_path: Path) -> None:
+    shapes().save(tmp_path / "data")
+    words = ["search", tmp_path / "data", "--out", tmp_path / "study", "--set", "training.epochs=2"]
+    answer = answer_of(*words, "--space", "model.hidden=4,8", "--trials", 1)
+    assert answer["validation_loss"] > 0
+    assert json.loads(Path(answer["config"]).read_text())["name"] == "sargnn-plus"
     assert "unknown setting 'model.x'" in error_of("search", tmp_path / "data", "--space", "model.x=1,2")

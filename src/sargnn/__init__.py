@@ -2,9 +2,9 @@
 
 >>> import sargnn
 >>> graphs = sargnn.load("MUTAG")  # doctest: +SKIP
->>> run = sargnn.train(graphs, "sar-sage")  # doctest: +SKIP
+>>> run = sargnn.train(graphs)  # doctest: +SKIP
 >>> run.scores["test"]["accuracy"]  # doctest: +SKIP
-0.8421052631578947
+0.8888888888888888
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from sargnn.training.settings import Settings
 if TYPE_CHECKING:
     from optuna import Study, Trial
 
-__all__ = ["SPACE", "Choice", "Range", "Search", "read_space"]
+__all__ = ["SPACE", "Choice", "Range", "Search", "judged_by", "read_space"]
 
 STUDY, BEST = "study.db", "best.json"
 STARTUP_TRIALS, WARMUP_EPOCHS = 5, 5
@@ -210,14 +210,19 @@ class Search:
         return {"trial": trial.number, "value": value, **values}
 
     def _train(self, trial: Trial, settings: Settings) -> float:
-        """The monitored value of the best epoch."""
+        """The judged value of the epoch that is kept."""
         run = TrainingRun.start(self.graphs, settings, fold=self.fold, device=self.device)
-        key = f"validation_{settings.training.monitor}"
+        key = judged_by(settings)
         for row in run:
             trial.report(row[key], row["epoch"])
             if trial.should_prune():
                 raise _optuna().TrialPruned
         return float(run.state.history[run.state.best_epoch - 1][key])
+
+
+def judged_by(settings: Settings) -> str:
+    """The field of an epoch's row: the monitored one; the loss where the last epoch is kept, whatever it is."""
+    return "validation_accuracy" if settings.training.monitor == "accuracy" else "validation_loss"
 
 
 def _open_study(folder: Path, description: dict[str, Any], settings: Settings) -> Study:
@@ -228,7 +233,7 @@ def _open_study(folder: Path, description: dict[str, Any], settings: Settings) -
         study = optuna.create_study(
             study_name="sargnn",
             storage=f"sqlite:///{folder.resolve() / STUDY}",
-            direction="minimize" if settings.training.monitor == "loss" else "maximize",
+            direction="minimize" if judged_by(settings) == "validation_loss" else "maximize",
             pruner=optuna.pruners.MedianPruner(STARTUP_TRIALS, WARMUP_EPOCHS),
             load_if_exists=True,
         )

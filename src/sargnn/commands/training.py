@@ -77,7 +77,7 @@ def train(
 
 
 def search(data: str, out: Path | None, settings: Settings, device: str, space: list[str], trials: int) -> Answer:
-    from sargnn.search import Search, read_space
+    from sargnn.search import Search, judged_by, read_space
 
     where, graphs = find_device(device), load_noted(data)
     require_two_classes(graphs)
@@ -89,7 +89,7 @@ def search(data: str, out: Path | None, settings: Settings, device: str, space: 
         pass
     best = study.save_best(folder)
     return {
-        "trials": study.done, "pruned": study.pruned, f"validation_{settings.training.monitor}": study.study.best_value,
+        "trials": study.done, "pruned": study.pruned, judged_by(settings): study.study.best_value,
         "best": study.study.best_params, "config": str(best), "folder": str(folder),
     }  # fmt: skip
 

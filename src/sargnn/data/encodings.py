@@ -32,7 +32,6 @@ import numpy as np
 
 from sargnn.data.graphs import GraphSet
 from sargnn.data.pieces import Element, Pieces
-from sargnn.data.problems import shown
 from sargnn.data.structure import (
     DENSE_NODES,
     connected_parts,
@@ -454,8 +453,7 @@ def _place(graphs: GraphSet, row: int, of: Element) -> str:
     if of == "edge":
         graph = int(graphs.edge_graph[row])
         inside = " (edge {} -> {})".format(*graphs.edges[:, row])
-    name = f" {shown(graphs.graph_names[graph], 80)}" if graphs.graph_names else ""
-    return f"graph {graph}{name}{inside} of {graphs.name}"
+    return f"{graphs.called(graph)}{inside} of {graphs.name}"
 
 
 def _moments(blocks: Iterable[np.ndarray]) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
+from sargnn.data.problems import shown
 from sargnn.errors import InputError
 from sargnn.files import write_folder
 
@@ -150,6 +151,14 @@ class GraphSet:
     def nodes_of(self, graph: int) -> slice:
         """Where the nodes of graph number ``graph`` are in the arrays of nodes."""
         return slice(*self.node_ptr[graph : graph + 2].tolist())
+
+    def called(self, graph: int) -> str:
+        """A graph in words, by its number and, where it has one, its name.
+
+        >>> pack([(1, [])], y=[0], classes=["dot"]).called(0)
+        'graph 0'
+        """
+        return f"graph {graph}" + (f" {shown(self.graph_names[graph], 80)}" if self.graph_names else "")
 
     def subset(self, index: Sequence[int] | np.ndarray) -> GraphSet:
         """The graphs at ``index``, in that order; all of them in their own order are this set, and no copy.
