@@ -110,7 +110,8 @@ def test_ctrl_c_gives_status_130_one_line_and_a_run_to_go_on_with(graphs: GraphS
     graphs.save(tmp_path / "graphs")
     run = tmp_path / "run"
     sets = ["training.epochs=100000", "training.patience=0", "model.layers=2", "model.hidden=8", "model.dropout=0.3"]
-    arguments = ["train", str(tmp_path / "graphs"), "--out", str(run), *(part for s in sets for part in ("--set", s))]
+    arguments = ["train", str(tmp_path / "graphs"), "--model", "sar-gcn", "--out", str(run)]
+    arguments += [part for s in sets for part in ("--set", s)]
     process = subprocess.Popen(
         [sys.executable, "-c", COMMAND, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},

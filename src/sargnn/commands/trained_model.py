@@ -70,7 +70,7 @@ def readable(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> tupl
     if not len(left_out):
         return index, 0
     some = ", ".join(map(shown, labels[:SHOWN_LABELS])) + (", ..." if len(labels) > SHOWN_LABELS else "")
-    why = f"labels that the model was not trained on ({some}), first in {graphs.called(left_out[0])}"
+    why = f"labels that the model was not trained on ({some}), first in {graphs.called(int(left_out[0]))}"
     if len(left_out) == len(index):
         raise InputError(f"{graphs.name}: got no graph without {why}, expected some")
     note(f"left out {len(left_out)} of {len(index)} graphs: {why}")
