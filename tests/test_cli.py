@@ -399,12 +399,35 @@ def test_a_split_file_and_one_of_its_folds(sargnn: Command, data: Path, made: Gr
     assert "not a readable split file" in sargnn("train", data, "--split", "none.json").error
 
 
+def test_a_split_must_train_on_two_classes_and_tells_which_it_lacks(
+    sargnn: Command, made: GraphSet, data: Path
+) -> None:
+    assert made.y is not None
+    ones, twos = (np.flatnonzero(made.y == y).tolist() for y in (0, 1))
+    rest = np.flatnonzero(made.y > 1).tolist()
+
+    def split(train: list[int]) -> None:
+        entry = {"test": rest, "model_selection": [{"train": train, "validation": []}]}
+        Path("splits.json").write_text(json.dumps([entry]))
+
+    split(ones)
+    assert sargnn("train", data, "--out", "run", "--split", "splits.json", *PLAIN).error == (
+        "--split: got training graphs of '1' only, expected two or more classes"
+    )
+    split(ones + twos)
+    assert "no training graph has the class '3', '4', " in sargnn(
+        "train", data, "--out", "run", "--split", "splits.json", *PLAIN
+    ).err  # fmt: skip
+
+
 def test_a_split_without_validation_or_test_graphs_still_trains(sargnn: Command, made: GraphSet, data: Path) -> None:
     entry = {"test": [], "model_selection": [{"train": list(range(60)), "validation": []}]}
     Path("splits.json").write_text(json.dumps([entry]))
     bare = replace(made, part=None)
     bare.save("bare")
     answer = sargnn("train", "bare", "--out", "run", "--split", "splits.json", "--json", *FAST).answer
+    told = sargnn("train", "bare", "--out", "again", "--split", "splits.json", *FAST).out
+    assert told.count("not measured: there are no such graphs") == 2
     assert answer["test_accuracy"] is None
     assert answer["validation_accuracy"] is None
     assert 0 <= answer["train_accuracy"] <= 1

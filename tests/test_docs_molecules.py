@@ -65,6 +65,30 @@ def test_a_molecule_with_a_strange_element_costs_no_other_its_prediction() -> No
     assert [row[0] for row in rows] == ["graph", "0", "2"]
 
 
+def test_a_strange_element_costs_no_other_molecule_its_score() -> None:
+    answer_of("train", "BBBP.csv", "--model", "gcn", "--out", "run", *SMALL)
+    Path("odd.csv").write_text("smiles,label\nCCO,1\nCC[Se]C,1\nCCCl,0\nCCCCl,0\n")
+    Path("known.csv").write_text("smiles,label\nCCO,1\nCCCl,0\nCCCCl,0\n")
+    scored = answer_of("evaluate", "run", "odd.csv")
+    assert scored.pop("left_out") == 1
+    assert scored == answer_of("evaluate", "run", "known.csv")
+    calibrated = answer_of("calibrate", "run", "odd.csv", "--part", "all")
+    assert calibrated.pop("left_out") == 1
+    assert calibrated == answer_of("calibrate", "run", "known.csv", "--part", "all")
+
+
+def test_measured_values_are_no_classes_and_no_hindrance_to_a_prediction() -> None:
+    answer_of("train", "BBBP.csv", "--model", "gcn", "--out", "run", *SMALL)
+    Path("assay.csv").write_text("smiles,label\nCCO,0.67\nCCCl,1\n")
+    assert answer_of("predict", "run", "assay.csv", "--out", "predictions.csv")["graphs"] == 2
+    assert "got 0.67 in 'label', expected a whole number or a text" in error_of("train", "assay.csv", "--out", "new")
+
+
+def test_nan_is_no_class() -> None:
+    Path("gaps.csv").write_text("smiles,label\nCCO,1\nCCCl,0\nCCCCl,nan\nCCCO,NaN\n")
+    assert answer_of("data", "info", "gaps.csv")["graphs"] == 2
+
+
 def test_only_graphs_that_can_be_read_are_explained_and_bare_atoms_are_among_them() -> None:
     answer_of("train", "BBBP.csv", "--out", "run", "--set", "model.members=1", *SMALL)  # it reads bonds too
     Path("new.csv").write_text("smiles\nCCO\nCC[Se]C\nCCCl\nC[Si](C)C\n")

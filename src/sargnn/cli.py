@@ -458,6 +458,8 @@ def answer(result: dict[str, Any], as_json: bool, title: str) -> None:
 
 
 def _readable(name: str, value: Any) -> str:
+    if value is None:
+        return "not measured: there are no such graphs" if name.endswith("accuracy") else "none"
     if isinstance(value, float):
         return f"{value:.1%}" if name in ("low", "high") or name.endswith(("accuracy", "interval")) else f"{value:.4g}"
     if isinstance(value, dict):

@@ -51,7 +51,7 @@ def test_the_summary_worked_by_hand() -> None:
         "directed_graphs": 1,
         "one_node_graphs": 1,
         "graphs_without_edges": 1,
-        "isolated_nodes": 2,
+        "isolated_nodes": 1,
         "self_loops": 1,
         "duplicates": {"groups": 1, "graphs": 2},
         "duplicates_across_classes": {"groups": 1, "graphs": 2, "positions": [[0, 2]]},

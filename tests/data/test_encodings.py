@@ -101,6 +101,19 @@ def test_attributes_are_standardised_and_constant_columns_vanish() -> None:
     np.testing.assert_allclose(encoded(molecules(), "attributes"), expected, rtol=1e-6)
 
 
+def test_a_column_that_was_constant_in_training_stays_silent_where_it_is_not() -> None:
+    train = undirected((2, []), node_attributes=[[1.0, 0.1], [3.0, 0.1]])
+    encoder = Encoder.fit(DataConfig(("attributes", "degree-scalar")), train)
+    moved = undirected((2, [(0, 1)]), node_attributes=[[4.0, 0.2], [2.0, 7e9]])
+    assert encoder.encode(moved).tolist() == [[2, 0, 0], [0, 0, 0]]
+
+
+def test_an_attribute_is_read_up_to_ten_thousand_deviations() -> None:
+    encoder = Encoder.fit(DataConfig(("attributes",)), undirected((2, []), node_attributes=[[1.0], [3.0]]))
+    far = undirected((3, []), node_attributes=[[3e38], [-3e38], [102.0]])
+    assert encoder.encode(far).tolist() == [[1e4], [-1e4], [100]]
+
+
 def test_a_constant_column_that_rounding_disturbs_still_vanishes() -> None:
     graphs = undirected((1001, []), node_attributes=np.full((1001, 1), 0.1))
     assert np.abs(encoded(graphs, "attributes")).max() < 1e-6
@@ -371,7 +384,7 @@ def test_a_column_that_is_constant_in_every_piece_but_not_in_all_has_a_deviation
     monkeypatch.setattr(pieces, "CELLS", 1)
     graphs = undirected((1, []), (3, []), node_attributes=[[5.0, 1.0], [9.0, 1.0], [9.0, 1.0], [9.0, 1.0]])
     [attributes] = Encoder.fit(DataConfig(("attributes",)), graphs).encodings
-    assert vars(attributes) == {"mean": (8.0, 1.0), "std": (np.sqrt(3.0), 1.0), "of": "node"}
+    assert vars(attributes) == {"mean": (8.0, 1.0), "std": (np.sqrt(3.0), 0.0), "of": "node"}
 
 
 def test_pieces_without_edges_are_no_obstacle_and_unnamed_labels_are_those_of_any_piece(
@@ -488,10 +501,10 @@ def test_notes_come_back_from_json() -> None:
         ({"encodings": [{"encoding": "degree", "max_degree": -1}]}, "got -1, expected 0 or more"),
         ({"encodings": [{"encoding": "random-walk", "steps": 0}]}, "got 0, expected 1 or more"),
         ({"encodings": [{"encoding": "laplacian", "vectors": 0}]}, "got 0, expected 1..299"),
-        ({"encodings": [{"encoding": "attributes", "mean": [0.0], "std": [0]}]}, "got 0.0, expected positive"),
+        ({"encodings": [{"encoding": "attributes", "mean": [0.0], "std": [-1]}]}, "got -1.0, expected 0 or more"),
         ({"encodings": [{"encoding": "attributes", "mean": [0.0], "std": []}]}, "got 1 means and 0 deviations"),
         ({"encodings": [{"encoding": "degree-scalar", "mean": float("nan"), "std": 1}]}, "expected a finite number"),
-        ({"encodings": [{"encoding": "degree-scalar", "mean": 0, "std": -1}]}, "got -1.0, expected a positive"),
+        ({"encodings": [{"encoding": "degree-scalar", "mean": 0, "std": -1}]}, "got -1.0, expected 0 or more"),
         ({"encodings": [{"encoding": "constant"}], "notes": "hello"}, "encoder.notes: got 'hello'"),
     ],
 )
@@ -560,7 +573,7 @@ def test_edges_and_graphs_are_scaled_by_the_training_graphs_alone() -> None:
     assert encoder.graph_width == 2
     assert encoder.encode_graphs(bonds()).tolist() == [[-1, 0], [1, 0]]
     changed = bonds(graph_attributes=np.array([[50, 2], [20, 1]], np.float32))
-    assert encoder.encode_graphs(changed).tolist() == [[3, 1], [0, 0]]
+    assert encoder.encode_graphs(changed).tolist() == [[3, 0], [0, 0]]  # the second was 1 in all that were trained on
 
 
 def test_graphs_without_edges_miss_no_edge_inputs() -> None:

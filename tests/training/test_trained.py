@@ -61,6 +61,25 @@ def test_predicting_needs_no_classes_and_no_truth(trained: TrainedModel, graphs:
         trained.true_classes(bare)
 
 
+@pytest.mark.parametrize("attribute", [1e7, -1e30, 3e38])
+def test_attributes_out_of_all_bounds_still_give_a_distribution(graphs: GraphSet, attribute: float) -> None:
+    trained = train(graphs, tiny("sargnn-plus", training__epochs=3), fold=FOLD).trained
+    assert graphs.node_attributes is not None
+    attributes = graphs.node_attributes.copy()
+    attributes[5] = attribute
+    prediction = trained.predict(replace(graphs, node_attributes=attributes))
+    assert prediction.probabilities.sum(axis=1) == pytest.approx(np.ones(24))
+    assert np.isfinite(prediction.saliency).all()
+
+
+def test_scores_that_are_no_numbers_are_no_prediction(graphs: GraphSet) -> None:
+    trained = train(graphs, tiny("gcn", training__epochs=1), fold=FOLD).trained
+    with torch.no_grad():
+        next(trained.model.parameters()).fill_(float("inf"))
+    with pytest.raises(InputError, match=r"got no finite scores for graph 0, expected inputs nearer"):
+        trained.predict(graphs)
+
+
 def test_a_model_without_saliency_says_so(graphs: GraphSet) -> None:
     run = train(graphs, tiny("gcn"), fold=FOLD)
     prediction = run.trained.predict(graphs)

@@ -27,11 +27,14 @@ SHOWN_LABELS = 5
 
 def evaluate(run: Path, data: str, part: str, device: str) -> Answer:
     trained, graphs, index = open_run(run, data, part, device, labelled=True)
-    prediction = trained.predict(graphs)
-    answer: Answer = {"model": trained.settings.name, **score(trained, graphs, prediction, index)}
-    parts = _parts_of(run, graphs)
+    index, left_out = readable(trained, graphs, index)
+    chosen = graphs.subset(index)
+    prediction = trained.predict(chosen)
+    answer: Answer = {"model": trained.settings.name, **score(trained, chosen, prediction, np.arange(len(index)))}
+    answer |= {"left_out": left_out} if left_out else {}
+    parts = _parts_of(run, chosen)
     if parts and part == "all":
-        answer["parts"] = {p: score(trained, graphs, prediction, i)["accuracy"] for p, i in parts.items() if len(i)}
+        answer["parts"] = {p: score(trained, chosen, prediction, i)["accuracy"] for p, i in parts.items() if len(i)}
         note("these graphs were trained on, but for the test part: its accuracy is the honest one")
     return answer
 
@@ -82,9 +85,11 @@ def calibrate(run: Path, data: str, part: str, coverage: float, device: str) -> 
     parts = _parts_of(run, graphs) or {}
     if parts and part in ("all", "train"):
         raise InputError(f"--part: got {part}, expected graphs that the model was not trained on, such as validation")
+    index, left_out = readable(trained, graphs, index)
     held_out = fit_calibration(trained, graphs, index)
     save_calibration(run, held_out)
     answer: Answer = {"graphs": len(index), "temperature": held_out.temperature, "file": str(run / "calibration.json")}
+    answer |= {"left_out": left_out} if left_out else {}
     if part != "test" and len(test := parts.get("test", ())):
         others = graphs.subset(test)
         true, probabilities = trained.true_classes(others), trained.predict(others).probabilities

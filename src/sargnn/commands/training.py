@@ -102,7 +102,20 @@ def _fold(split: Path | None, fold: int, graphs: GraphSet) -> Fold | None:
     folds = named_folds(split, graphs)
     if not 0 <= fold < len(folds):
         raise InputError(f"--fold: got {fold}, expected 0..{len(folds) - 1}, in {split}")
+    _check_classes(graphs, folds[fold].train)
     return folds[fold]
+
+
+def _check_classes(graphs: GraphSet, train: np.ndarray) -> None:
+    """Refuse a division whose training graphs are of one class; tell which classes they lack."""
+    if graphs.y is None:
+        return
+    learned = np.unique(graphs.y[train]).tolist()
+    if len(learned) < 2:
+        only = ", ".join(repr(graphs.classes[y]) for y in learned) or "no class"
+        raise InputError(f"--split: got training graphs of {only} only, expected two or more classes")
+    if missing := [repr(graphs.classes[y]) for y in np.unique(graphs.y).tolist() if y not in learned]:
+        note(f"no training graph has the class {', '.join(missing)}, so it is not learned")
 
 
 def _train(run: TrainingRun, command: str, track: Sequence[str] = ()) -> Path:

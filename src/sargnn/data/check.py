@@ -104,7 +104,8 @@ def summary(graphs: GraphSet) -> dict[str, Any]:
     groups = duplicates(graphs)
     y = graphs.y
     across = [] if y is None else [group for group in groups if len(np.unique(y[group])) > 1]
-    source, target = graphs.edges
+    ends = graphs.edges + graphs.node_ptr[graphs.edge_graph]
+    source, target = ends
     counts = [] if y is None else np.bincount(y, minlength=len(graphs.classes)).tolist()
     return {
         "name": graphs.name,
@@ -123,7 +124,7 @@ def summary(graphs: GraphSet) -> dict[str, Any]:
         "directed_graphs": int((~undirected(graphs)).sum()),
         "one_node_graphs": int((graphs.sizes == 1).sum()),
         "graphs_without_edges": int((np.diff(graphs.edge_ptr) == 0).sum()),
-        "isolated_nodes": int((graphs.degrees == 0).sum()),
+        "isolated_nodes": graphs.num_nodes - len(np.unique(ends[:, source != target])),
         "self_loops": int((source == target).sum()),
         "duplicates": {"groups": len(groups), "graphs": sum(map(len, groups))},
         "duplicates_across_classes": {

@@ -47,6 +47,9 @@ from sargnn.errors import InputError
 
 __all__ = ["ENCODINGS", "DataConfig", "Encoding"]
 
+FARTHEST = 1e4
+"""Deviations from the mean up to which an attribute is read: far beyond, networks overflow."""
+
 
 @dataclass(frozen=True)
 class DataConfig:
@@ -154,7 +157,9 @@ class Labels(Encoding):
 
 @dataclass(frozen=True)
 class Attributes(Encoding):
-    """Attributes, each less its mean over its deviation on the training nodes (edges, graphs)."""
+    """Attributes, each less its mean over its deviation on the training nodes (edges, graphs). What is
+    farther from the mean than :data:`FARTHEST` deviations, as none of a hundred million training nodes can be, is read
+    as that far."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
@@ -163,8 +168,8 @@ class Attributes(Encoding):
     def __post_init__(self) -> None:
         if len(self.mean) != len(self.std) or not self.mean:
             raise InputError(f"got {len(self.mean)} means and {len(self.std)} deviations, expected as many")
-        if min(self.std) <= 0:
-            raise InputError(f"std: got {min(self.std)}, expected positive numbers")
+        if min(self.std) < 0:
+            raise InputError(f"std: got {min(self.std)}, expected 0 or more")
 
     @classmethod
     def fit(cls, config: DataConfig, training: Pieces, of: Element = "node") -> Attributes:
@@ -178,7 +183,7 @@ class Attributes(Encoding):
         values = _attributes(graphs, self.of)
         if values.shape[1] != len(self.mean):
             raise InputError(f"got {values.shape[1]} {self.of} attributes, expected {len(self.mean)}, in {graphs.name}")
-        return (values - self.mean) / self.std
+        return np.clip(_over(values - self.mean, self.std), -FARTHEST, FARTHEST)
 
 
 @dataclass(frozen=True)
@@ -211,8 +216,8 @@ class DegreeScalar(Encoding):
     std: float
 
     def __post_init__(self) -> None:
-        if self.std <= 0:
-            raise InputError(f"std: got {self.std}, expected a positive number")
+        if self.std < 0:
+            raise InputError(f"std: got {self.std}, expected 0 or more")
 
     @classmethod
     def fit(cls, config: DataConfig, training: Pieces) -> DegreeScalar:
@@ -224,7 +229,7 @@ class DegreeScalar(Encoding):
         return ("degree, standardised",)
 
     def encode(self, graphs: GraphSet) -> np.ndarray:
-        return (graphs.degrees[:, None] - self.mean) / self.std
+        return _over(graphs.degrees[:, None] - self.mean, self.std)
 
 
 @dataclass(frozen=True)
@@ -333,8 +338,8 @@ class Substructures(Encoding):
             raise InputError(f"got {len(self.patterns)} patterns and {len(self.std)} deviations, expected as many")
         for name in self.patterns:
             check_name(name, PATTERNS, "patterns")
-        if min(self.std) <= 0:
-            raise InputError(f"std: got {min(self.std)}, expected positive numbers")
+        if min(self.std) < 0:
+            raise InputError(f"std: got {min(self.std)}, expected 0 or more")
 
     @classmethod
     def fit(cls, config: DataConfig, training: Pieces) -> Substructures:
@@ -346,7 +351,7 @@ class Substructures(Encoding):
         return tuple(f"{pattern} count" for pattern in self.patterns)
 
     def encode(self, graphs: GraphSet) -> np.ndarray:
-        return substructure_counts(graphs, self.patterns) / self.std
+        return _over(substructure_counts(graphs, self.patterns), self.std)
 
 
 @dataclass(frozen=True)
@@ -360,8 +365,8 @@ class Topology(Encoding):
     def __post_init__(self) -> None:
         if len(self.mean) != len(COLUMNS) or len(self.std) != len(COLUMNS):
             raise InputError(f"got {len(self.mean)} means and {len(self.std)} deviations, expected {len(COLUMNS)}")
-        if min(self.std) <= 0:
-            raise InputError(f"std: got {min(self.std)}, expected positive numbers")
+        if min(self.std) < 0:
+            raise InputError(f"std: got {min(self.std)}, expected 0 or more")
 
     @classmethod
     def fit(cls, config: DataConfig, training: Pieces) -> Topology:
@@ -372,7 +377,7 @@ class Topology(Encoding):
         return COLUMNS
 
     def encode(self, graphs: GraphSet) -> np.ndarray:
-        return (node_profiles(graphs) - self.mean) / self.std
+        return _over(node_profiles(graphs) - self.mean, self.std)
 
 
 COSTLY = (RandomWalk, Laplacian, Substructures, Topology)
@@ -456,12 +461,21 @@ def _place(graphs: GraphSet, row: int, of: Element) -> str:
     return f"{graphs.called(graph)}{inside} of {graphs.name}"
 
 
+def _over(values: np.ndarray, deviation: tuple[float, ...] | float) -> np.ndarray:
+    """Columns over their deviations in training; one that was constant there is 0 wherever it is not, since no weight
+    has learned what it means.
+
+    >>> _over(np.array([[3.0, 1.1]]), (2.0, 0.0)).tolist()
+    [[1.5, 0.0]]
+    """
+    return np.divide(values, deviation, out=np.zeros(values.shape), where=np.asarray(deviation) > 0)
+
+
 def _moments(blocks: Iterable[np.ndarray]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and deviation of each column over the rows of all blocks; the deviation of a constant column is 1, so that
-    it becomes 0."""
+    """Mean and deviation of each column over the rows of all blocks; the deviation of a constant column is 0."""
     found = reduce(_Moments.joined, map(_Moments.of, blocks))
     # Rounding can give a constant column a deviation of 1e-17, so the values themselves are asked.
-    deviation = np.where(found.high > found.low, np.sqrt(found.variance), 1.0)
+    deviation = np.where(found.high > found.low, np.sqrt(found.variance), 0.0)
     return tuple(found.mean.tolist()), tuple(deviation.tolist())
 
 

@@ -11,7 +11,7 @@ from sargnn.data.columns import NUMBER, natural_order, text_of
 from sargnn.data.graphs import PARTS
 from sargnn.data.problems import Problem, Problems, kind_of, shown
 
-__all__ = ["CLASS_NAMES", "GraphFields"]
+__all__ = ["CLASS_NAMES", "GraphFields", "is_given"]
 
 CLASS_NAMES = ("label", "y", "class", "target")
 """Where the class of a graph is looked for, in this order, unless another name is given."""
@@ -22,6 +22,15 @@ NO_PART = ("no value", "one for every graph or for none")
 
 Tell = Callable[[str, int, str, str], Problem]
 """From a column, a row, what came and what was expected to a problem that knows its place."""
+
+
+def is_given(text: str) -> bool:
+    """Whether a cell holds a class: an empty one does not, nor does what programs write for a missing number.
+
+    >>> is_given("7"), is_given(" "), is_given("NaN")
+    (True, False, False)
+    """
+    return text.strip().lower() not in ("", "nan")
 
 
 class GraphFields:
@@ -36,6 +45,8 @@ class GraphFields:
         self._parts: list[int] = []
         self._missing = {"class": Problems(), "part": Problems()}
         """These are problems only if other graphs have a class, or a part."""
+        self._unfit = Problems()
+        """Values that are no class: problems only where classes are looked at."""
 
     def take(self, columns: dict[str, Sequence[Any]], names: list[str | None], tell: Tell) -> None:
         """Take what is known of the graphs called ``names``; other columns stay."""
@@ -66,10 +77,12 @@ class GraphFields:
         fraction = NUMBER.fullmatch(text) and not text.lstrip("-").isdigit()
         if strange or fraction:
             got = kind_of(value) if strange else text
-            self.problems.take([tell(key, row, got, "a whole number or a text as the class")])
-        elif not text:
+            self._unfit.take([tell(key, row, got, "a whole number or a text as the class")])
+            return None
+        if not is_given(text):
             self._missing["class"].take([tell(key, row, *NO_CLASS)])
-        return text or None
+            return None
+        return text
 
     def _part(self, value: Any, row: int, tell: Tell) -> int:
         """The code of a part, or -1."""
@@ -88,6 +101,7 @@ class GraphFields:
         if any(name is not None for name in self._names):
             fields["graph_names"] = tuple(str(g) if name is None else name for g, name in enumerate(self._names))
         without = self._missing["class"]
+        (self.problems if labelled else without).take(self._unfit.found, self._unfit.count)
         if not without.count:
             names = sorted({name for name in self._classes if name is not None}, key=natural_order)
             index = {name: i for i, name in enumerate(names)}

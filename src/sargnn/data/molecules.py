@@ -21,7 +21,7 @@ from typing import Any
 
 from sargnn.data.assembler import assemble_records
 from sargnn.data.csv_files import CsvTable
-from sargnn.data.graph_fields import CLASS_NAMES
+from sargnn.data.graph_fields import CLASS_NAMES, is_given
 from sargnn.data.graphs import GraphSet
 from sargnn.data.problems import Problems, refused, shown
 from sargnn.data.records import Record
@@ -101,19 +101,19 @@ def _records(
     table: CsvTable, smiles: int, label: int | None, problems: Problems, labelled: bool | None
 ) -> Iterator[Record]:
     chem = load_rdkit()
-    has_classes = label is not None and any(row[label].strip() for _, row in _first_look(table))
+    has_classes = label is not None and any(is_given(row[label]) for _, row in _first_look(table))
     for line, row in table.rows():
         where = {"file": str(table.path), "line": line, "field": table.header[smiles]}
         text = row[smiles].strip()
         molecule, reason = _parse(chem, text)
         if molecule is None:
             problems.leave_out(f"{shown(text, 80)} ({reason})", "a molecule in SMILES", **where)
-        elif labelled is not False and has_classes and label is not None and not row[label].strip():
+        elif labelled is not False and has_classes and label is not None and not is_given(row[label]):
             problems.leave_out(f"no class in {shown(table.header[label])}", "one", **where)
         else:
             record = _record(molecule)
             record.name, record.file, record.line = text, str(table.path), line
-            record.attributes = {"label": row[label]} if label is not None and row[label].strip() else {}
+            record.attributes = {"label": row[label]} if label is not None and is_given(row[label]) else {}
             yield record
 
 
