@@ -120,7 +120,7 @@ def test_parallel_edges_are_merged() -> None:
     graphs = load([graph])
     assert graphs.edges.tolist() == [[1, 0], [0, 1]]
     assert graphs.edge_attributes.tolist() == [[1], [1]]
-    assert graphs.notes == ("merged 2 repeated edges",)
+    assert graphs.notes == ("merged 2 repeated edges, each as it came first",)
 
 
 def test_many_windows_are_one_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,7 +87,7 @@ def test_proteins(known: Callable[[str], GraphSet]) -> None:
 @pytest.mark.parametrize("name", ["IMDB-BINARY", "IMDB-MULTI"])
 def test_imdb_lists_every_edge_twice(known: Callable[[str], GraphSet], name: str) -> None:
     graphs = known(name)
-    assert graphs.notes == (f"merged {graphs.num_edges} repeated edges",)
+    assert graphs.notes == (f"merged {graphs.num_edges} repeated edges, each as it came first",)
     assert graphs.node_labels is None
     assert graphs.node_attributes is None
     complete = np.diff(graphs.edge_ptr) == graphs.sizes * (graphs.sizes - 1)
@@ -282,7 +282,7 @@ def test_pyg_data_worked_by_hand() -> None:
     assert graphs.node_attributes.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]]
     assert graphs.classes == ("-2", "4")
     assert graphs.y.tolist() == [1, 0]
-    assert graphs.notes == ("merged 1 repeated edges",)
+    assert graphs.notes == ("merged 1 repeated edges, each as it came first",)
 
 
 def test_to_pyg_and_back_is_the_same_set(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_a_set_worked_by_hand(tmp_path: Path) -> None:
     assert graphs.node_attributes.tolist() == [[0.5, 1], [1.5, 2], [2.5, 3], [3.5, 4], [4.5, 5]]
     assert graphs.edge_labels.tolist() == [1, 0, 2, 3, 4, 5, 6]
     assert graphs.edge_attributes[:, 0].tolist() == [10, 0, 20, 30, 40, 50, 60]
-    assert graphs.notes == ("merged 1 repeated edges",)
+    assert graphs.notes == ("merged 1 repeated edges, each as it came first",)
     assert_valid(graphs)
 
 

@@ -29,7 +29,7 @@ from sargnn.data.columns import Column, natural_order, text_of
 from sargnn.data.graph_fields import GraphFields
 from sargnn.data.graphs import GraphSet, sort_edges
 from sargnn.data.growing import Growing
-from sargnn.data.problems import Problem, Problems, shown
+from sargnn.data.problems import Problem, Problems, merged_note, shown
 from sargnn.data.records import NAME_LENGTH, Record, Rows, Window, window_of
 
 __all__ = ["Assembler", "assemble_records"]
@@ -202,7 +202,7 @@ class Assembler:
             elif len(texts) > 1:
                 yield f"took each combination of {', '.join(texts)} of the {each}s as one category"
         if self._merged:
-            yield f"merged {self._merged} repeated edges"
+            yield merged_note(self._merged)
 
     def _attributes(self, each: str) -> dict[str, Any]:
         """The numbers and categories of each graph, node or edge, as the fields of a set."""

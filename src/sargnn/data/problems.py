@@ -14,7 +14,7 @@ from typing import Any
 
 from sargnn.errors import InputError
 
-__all__ = ["InputErrors", "Problem", "Problems", "kind_of", "refused", "shown"]
+__all__ = ["InputErrors", "Problem", "Problems", "kind_of", "merged_note", "refused", "shown"]
 
 MOST = 1000
 """Problems that are kept; more are counted."""
@@ -126,6 +126,11 @@ def kind_of(value: Any) -> str:
     """
     words = {bool: "true or false", int: "a number", float: "a number", str: "a text", type(None): "nothing"}
     return words.get(type(value), f"a {type(value).__name__}")
+
+
+def merged_note(edges: int) -> str:
+    """That an edge was listed twice is no problem, but its labels and attributes may have differed."""
+    return f"merged {edges} repeated edges, each as it came first"
 
 
 def shown(value: Any, most: int = 40) -> str:

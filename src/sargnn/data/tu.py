@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sargnn.data.graphs import EDGE_ARRAYS, NODE_ARRAYS, GraphSet, sort_edges
-from sargnn.data.problems import MOST, InputErrors, Problem, Problems, refused
+from sargnn.data.problems import MOST, InputErrors, Problem, Problems, merged_note, refused
 from sargnn.errors import InputError
 
 __all__ = ["Place", "Table", "assemble", "is_tu_folder", "read_folder", "read_zip"]
@@ -338,7 +338,7 @@ def assemble(
     >>> graph, labels = np.array([1, 0, 1]), np.array([5, 6, 7])
     >>> graphs = assemble("two", graph, np.array([0, 0]), np.array([2, 2]), node_labels=labels)
     >>> graphs.edges.tolist(), graphs.node_labels.tolist(), graphs.notes[1]
-    ([[0], [1]], [6, 5, 7], 'merged 1 repeated edges')
+    ([[0], [1]], [6, 5, 7], 'merged 1 repeated edges, each as it came first')
     """
     order = np.argsort(graph, kind="stable")
     sizes = np.bincount(graph)
@@ -349,7 +349,7 @@ def assemble(
     if (graph[1:] < graph[:-1]).any():
         notes = [*notes, "reordered the nodes so that those of one graph are together"]
     if merged := len(source) - len(keep):
-        notes = [*notes, f"merged {merged} repeated edges"]
+        notes = [*notes, merged_note(merged)]
     rows = dict.fromkeys(NODE_ARRAYS, order) | dict.fromkeys(EDGE_ARRAYS, keep)
     return GraphSet(
         name=name,
