@@ -171,7 +171,7 @@ def test_defaults_file_model_set_and_seed_in_that_order(tmp_path: Path) -> None:
     training = settings.training
     assert (training.epochs, training.batch_size, training.seed, training.patience) == (7, 6, 3, 50)
     assert read_settings("sar-gat", [], file).name == "sar-gat"
-    assert read_settings().name == "sar-gcn"
+    assert read_settings().name == "sargnn-plus"
 
 
 def test_toml_and_json_files_mean_the_same(tmp_path: Path) -> None:
