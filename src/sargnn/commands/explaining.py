@@ -47,7 +47,7 @@ def explain(
     if len(drawn) < len(index):
         note(f"drawing the first {len(drawn)} of {len(index)} graphs; --drawings {len(index)} draws all")
     answer: Answer = {"graphs": len(index), "layers": len(prediction.saliency), "drawings": len(drawn)}
-    answer |= {"folder": str(out)} | ({"left_out": left_out} if left_out else {})
+    answer |= {"folder": str(out), **left_out}
     if form == "html":
         page = out / "explanations.html"
         write_file(page, _page(graphs, prediction, drawn, shown, nodes))

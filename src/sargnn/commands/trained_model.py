@@ -30,10 +30,9 @@ def evaluate(run: Path, data: str, part: str, device: str) -> Answer:
     index, left_out = readable(trained, graphs, index)
     chosen = graphs.subset(index)
     prediction = trained.predict(chosen)
-    answer: Answer = {"model": trained.settings.name, **score(trained, chosen, prediction, np.arange(len(index)))}
-    answer |= {"left_out": left_out} if left_out else {}
-    parts = _parts_of(run, chosen)
-    if parts and part == "all":
+    scores = score(trained, chosen, prediction, np.arange(len(index)))
+    answer: Answer = {"model": trained.settings.name, **scores, **left_out}
+    if part == "all" and (parts := _parts_of(run, chosen)):
         answer["parts"] = {p: score(trained, chosen, prediction, i)["accuracy"] for p, i in parts.items() if len(i)}
         note("these graphs were trained on, but for the test part: its accuracy is the honest one")
     return answer
@@ -48,7 +47,7 @@ def predict(
     prediction = trained.predict(graphs.subset(index))
     probabilities, sets = prediction.probabilities, np.empty((len(index), 0), bool)
     header = ["graph", "class", *(f"probability_{name}" for name in trained.classes)]
-    answer: Answer = {"graphs": len(index), "file": str(out)} | ({"left_out": left_out} if left_out else {})
+    answer: Answer = {"graphs": len(index), "file": str(out), **left_out}
     if coverage is not None:
         sets = load_calibration(run).sets(probabilities, coverage)
         header += [f"in_set_{name}" for name in trained.classes]
@@ -65,19 +64,19 @@ def predict(
     return answer
 
 
-def readable(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> tuple[np.ndarray, int]:
-    """Which of the graphs at ``index`` the model can read, and how many it cannot: a label that it has not seen must
-    not cost what is said of all others."""
+def readable(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> tuple[np.ndarray, Answer]:
+    """Which of the graphs at ``index`` the model can read, and what the answer says of the others, if there are any: a
+    label that it has not seen must not cost what is said of all others."""
     strange, labels = trained.encoder.strange(graphs)
     left_out = index[strange[index]]
     if not len(left_out):
-        return index, 0
+        return index, {}
     some = ", ".join(map(shown, labels[:SHOWN_LABELS])) + (", ..." if len(labels) > SHOWN_LABELS else "")
     why = f"labels that the model was not trained on ({some}), first in {graphs.called(int(left_out[0]))}"
     if len(left_out) == len(index):
         raise InputError(f"{graphs.name}: got no graph without {why}, expected some")
     note(f"left out {len(left_out)} of {len(index)} graphs: {why}")
-    return index[~strange[index]], len(left_out)
+    return index[~strange[index]], {"left_out": len(left_out)}
 
 
 def calibrate(run: Path, data: str, part: str, coverage: float, device: str) -> Answer:
@@ -88,8 +87,8 @@ def calibrate(run: Path, data: str, part: str, coverage: float, device: str) -> 
     index, left_out = readable(trained, graphs, index)
     held_out = fit_calibration(trained, graphs, index)
     save_calibration(run, held_out)
-    answer: Answer = {"graphs": len(index), "temperature": held_out.temperature, "file": str(run / "calibration.json")}
-    answer |= {"left_out": left_out} if left_out else {}
+    file = str(run / "calibration.json")
+    answer: Answer = {"graphs": len(index), "temperature": held_out.temperature, "file": file, **left_out}
     if part != "test" and len(test := parts.get("test", ())):
         others = graphs.subset(test)
         true, probabilities = trained.true_classes(others), trained.predict(others).probabilities

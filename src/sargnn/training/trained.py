@@ -92,8 +92,8 @@ class TrainedModel:
         """The same of graphs whose inputs are there already, as :meth:`tensors` makes them."""
         logits, saliency = predict_logits(self.model, data, np.arange(len(data)))
         if not (finite := logits.isfinite().all(1)).all():
-            graph = int(finite.logical_not().nonzero()[0])
-            raise InputError(f"got no finite scores for graph {graph}, expected inputs nearer to those of the training")
+            got = f"got no finite scores for {int((~finite).sum())} of {len(data)} graphs"
+            raise InputError(f"{got}, expected inputs nearer to those of the training")
         layers = np.empty((len(saliency), data.sizes.sum()))
         for layer, values in zip(layers, saliency, strict=True):
             layer[:] = values.cpu().numpy()
