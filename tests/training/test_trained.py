@@ -75,7 +75,7 @@ def test_attributes_out_of_all_bounds_still_give_a_distribution(graphs: GraphSet
 def test_scores_that_are_no_numbers_are_no_prediction(graphs: GraphSet) -> None:
     trained = train(graphs, tiny("gcn", training__epochs=1), fold=FOLD).trained
     with torch.no_grad():
-        next(trained.model.parameters()).fill_(float("inf"))
+        next(trained.model.parameters()).fill_(float("nan"))
     with pytest.raises(InputError, match=r"got no finite scores for 24 of 24 graphs, expected inputs nearer"):
         trained.predict(graphs)
 
