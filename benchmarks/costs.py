@@ -28,9 +28,9 @@ from sargnn.bench.timing import Times, interleave
 from sargnn.console import note
 from sargnn.data.protocol_splits import protocol_folds
 from sargnn.data.splits import Fold
-from sargnn.experiments import paper
-from sargnn.experiments.beyond import LARGE, PLUS
-from sargnn.experiments.study import SetFacts, table2
+from sargnn.reproduction import paper
+from sargnn.reproduction.beyond import LARGE, PLUS
+from sargnn.reproduction.studies import SetFacts, table2
 from sargnn.training.loop import TrainingState, fit, predict_logits
 from sargnn.training.run import TrainingRun
 

@@ -19,7 +19,7 @@ import torch
 from sargnn import GraphSet, Settings, motifs, train, triangles
 from sargnn.bench.rows import write_rows
 from sargnn.console import note
-from sargnn.experiments.beyond import PLUS
+from sargnn.reproduction.beyond import PLUS
 
 READOUTS = ("salient", "all", "memory", "sum")
 MEMBERS = (1, 3)

@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sargnn.experiments import paper
-from sargnn.experiments.beyond import ALL, LARGE, ONE, PARTS, PLUS, PLUS_SEARCHED, SEARCHED, WIDE, best_printed, beyond
-from sargnn.experiments.cross_validation import Comparison, compare, interval
-from sargnn.experiments.reproduction import facts_in
-from sargnn.experiments.store import Store, read_rows
-from sargnn.experiments.study import STUDIES, Results, finished_results
 from sargnn.files import write_file
-from sargnn.training.protocol import CellResult
+from sargnn.reproduction import paper
+from sargnn.reproduction.beyond import ALL, LARGE, ONE, PARTS, PLUS, PLUS_SEARCHED, SEARCHED, WIDE, best_printed, beyond
+from sargnn.reproduction.page import facts_in
+from sargnn.reproduction.studies import STUDIES
+from sargnn.studies.cross_validation import Comparison, compare, interval
+from sargnn.studies.protocol import CellResult
+from sargnn.studies.store import Store, read_rows
+from sargnn.studies.study import Results, finished_results
 
 PAGE = Path(__file__).with_name("beyond-the-paper.md")
 README = Path(__file__).parents[1] / "README.md"

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from sargnn.explain.compare import as_table
+from sargnn.studies.explainer_comparison import as_table
 from sargnn.training.settings import Settings
 
 PAGE = Path(__file__).with_name("explainers.md")

@@ -10,7 +10,7 @@ from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from sargnn.data.encodings import DataConfig
+from sargnn.data.features.encodings import DataConfig
 from sargnn.nn.model import ModelConfig
 from sargnn.systems import SYSTEMS
 from sargnn.training.loop import TrainingConfig

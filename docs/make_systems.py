@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sargnn.experiments import paper
-from sargnn.experiments.beyond import beyond
-from sargnn.experiments.reproduction import facts_in
-from sargnn.experiments.store import Store, read_rows
-from sargnn.experiments.study import STUDIES, finished_results
+from sargnn.reproduction import paper
+from sargnn.reproduction.beyond import beyond
+from sargnn.reproduction.page import facts_in
+from sargnn.reproduction.studies import STUDIES
+from sargnn.studies.protocol import CellResult
+from sargnn.studies.store import Store, read_rows
+from sargnn.studies.study import finished_results
 from sargnn.systems import SYSTEMS
-from sargnn.training.protocol import CellResult
 
 PAGE = Path(__file__).with_name("systems.md")
 ROWS = Path(__file__).parents[1] / "results"

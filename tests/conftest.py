@@ -10,6 +10,8 @@ import pytest
 import torch
 from hypothesis import settings
 
+from study_fixtures import side, store  # noqa: F401 (fixtures)
+
 # Two tests run at a time. A second thread of each, and of every process that they start, would only wait for a core:
 # beside other work a training on two threads took five times as long as on one.
 torch.set_num_threads(1)
@@ -22,7 +24,7 @@ settings.load_profile("sargnn")
 @pytest.fixture
 def no_kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As on a machine without a C compiler."""
-    from sargnn.kernels import library
+    from sargnn.batching.kernels import library
 
     monkeypatch.setenv("SARGNN_KERNELS", "0")
     library.cache_clear()

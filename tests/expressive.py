@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 from literal import kernels
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
+from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.graphs import pack
-from sargnn.data.tensor_set import TensorSet
 from sargnn.systems import base
 
 Edges = list[tuple[int, int]]

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from sargnn.errors import InputError
-from sargnn.experiments.engine import Bundle, made_by, run_bundles
-from sargnn.experiments.store import Job, Row, Store, job_id
+from sargnn.studies.engine import Bundle, made_by, run_bundles
+from sargnn.studies.store import Job, Row, Store, job_id
 
 
 def bundles(side: Path, count: int, size: int = 2, seconds: float = 0.05, **more: Any) -> list[Bundle]:

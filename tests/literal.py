@@ -16,10 +16,10 @@ import pytest
 import torch
 from hypothesis import strategies as st
 
-from sargnn.data.batch import Batch, PaddedBatch
+from sargnn.batching import Batch, PaddedBatch
+from sargnn.batching.kernels import library
+from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.graphs import pack
-from sargnn.data.tensor_set import TensorSet
-from sargnn.kernels import library
 from sargnn.nn import SARGNN, ModelConfig
 
 INPUTS = 3

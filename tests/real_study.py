@@ -6,9 +6,10 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from sargnn.experiments.paper import PRESETS
-from sargnn.experiments.store import Store
-from sargnn.experiments.study import Study, run_study, table1
+from sargnn.reproduction.paper import PRESETS
+from sargnn.reproduction.studies import table1
+from sargnn.studies.store import Store
+from sargnn.studies.study import Study, run_study
 
 PRESET = replace(PRESETS["smoke"], rates=(1e-3, 5e-3))
 """With a choice to make: smoke has none."""

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from sargnn.experiments import paper
-from sargnn.experiments.beyond import LARGE, PLUS, beyond
-from sargnn.experiments.store import job_id
-from sargnn.experiments.study import SetFacts, table2
-from sargnn.training.protocol import Cell, CellResult, assessment_jobs, collect, selection_jobs
+from sargnn.reproduction import paper
+from sargnn.reproduction.beyond import LARGE, PLUS, beyond
+from sargnn.reproduction.studies import SetFacts, table2
+from sargnn.studies.protocol import Cell, CellResult, assessment_jobs, collect, selection_jobs
+from sargnn.studies.store import job_id
 from sargnn.training.settings import Settings
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -25,15 +25,15 @@ from literal import (
     random_graph,
     tensor_set,
 )
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
+from sargnn.batching.kernels import library
 from sargnn.data.graphs import pack
-from sargnn.kernels import library
 from sargnn.systems import SYSTEMS
-from sargnn.training.ensemble import Ensemble, Member
 from sargnn.training.loop import TrainingConfig, loss_of
 from sargnn.training.model_folder import load_model
 from sargnn.training.run import train
 from sargnn.training.settings import Settings
+from sargnn.training.vectorized.model_stack import Member, ModelStack
 from tiny import FOLD, shapes
 
 CLASSES = 3
@@ -232,7 +232,7 @@ def test_several_at_once_are_as_each_alone(name: str) -> None:
     if name == "as-published":
         pytest.skip("has dropout that is never off, and several at once draw other numbers")
     graphs, settings = shapes(), settings_of(name)
-    fitted = Ensemble(graphs, settings, [Member(FOLD, settings.training)] * 2)
+    fitted = ModelStack(graphs, settings, [Member(FOLD, settings.training)] * 2)
     rows = [row for rows in fitted for row in rows]
     alone = train(graphs, settings, fold=FOLD).state.history
     for row in rows:

@@ -22,7 +22,7 @@ from sargnn.errors import InputError
 from sargnn.export import Exportable, export_model
 from sargnn.training.model_folder import load_model
 from sargnn.training.run import TrainingRun, train
-from sargnn.training.trained import TrainedModel
+from sargnn.training.trained_model import TrainedModel
 from tiny import FOLD, labelled, shapes, tiny
 
 ONNX = ["sar-gcn-weighted", "sar-gin-scaling", "sar-sage-weighted", "sar-gat-scaling", "edges-and-graphs"]

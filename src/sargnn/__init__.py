@@ -13,10 +13,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sargnn.data.batch import PackedBatch as PackedBatch
-    from sargnn.data.batch import PaddedBatch as PaddedBatch
-    from sargnn.data.encoder import Encoder as Encoder
-    from sargnn.data.encodings import DataConfig as DataConfig
+    from sargnn.batching import PackedBatch as PackedBatch
+    from sargnn.batching import PaddedBatch as PaddedBatch
+    from sargnn.batching.tensor_set import TensorSet as TensorSet
+    from sargnn.data.features.encoder import Encoder as Encoder
+    from sargnn.data.features.encodings import DataConfig as DataConfig
     from sargnn.data.graphs import GraphSet as GraphSet
     from sargnn.data.graphs import pack as pack
     from sargnn.data.sources import load as load
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from sargnn.data.splits import write_splits as write_splits
     from sargnn.data.synthetic import motifs as motifs
     from sargnn.data.synthetic import triangles as triangles
-    from sargnn.data.tensor_set import TensorSet as TensorSet
     from sargnn.errors import InputError as InputError
     from sargnn.estimator import GraphClassifier as GraphClassifier
     from sargnn.nn.model import SARGNN as SARGNN
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
     from sargnn.training.run import TrainingRun as TrainingRun
     from sargnn.training.run import train as train
     from sargnn.training.settings import Settings as Settings
-    from sargnn.training.trained import Prediction as Prediction
-    from sargnn.training.trained import TrainedModel as TrainedModel
+    from sargnn.training.trained_model import Prediction as Prediction
+    from sargnn.training.trained_model import TrainedModel as TrainedModel
 
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "sargnn.data.batch": ("PackedBatch", "PaddedBatch"),
-    "sargnn.data.tensor_set": ("TensorSet",),
-    "sargnn.data.encoder": ("Encoder",),
-    "sargnn.data.encodings": ("DataConfig",),
+    "sargnn.batching": ("PackedBatch", "PaddedBatch"),
+    "sargnn.batching.tensor_set": ("TensorSet",),
+    "sargnn.data.features.encoder": ("Encoder",),
+    "sargnn.data.features.encodings": ("DataConfig",),
     "sargnn.data.graphs": ("GraphSet", "pack"),
     "sargnn.data.sources": ("load",),
     "sargnn.data.splits": ("Fold", "holdout", "official", "read_splits", "stratified_folds", "write_splits"),
@@ -60,7 +60,7 @@ _HOME = {
     "sargnn.training.model_folder": ("load_model",),
     "sargnn.training.run": ("TrainingRun", "train"),
     "sargnn.training.settings": ("Settings",),
-    "sargnn.training.trained": ("Prediction", "TrainedModel"),
+    "sargnn.training.trained_model": ("Prediction", "TrainedModel"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

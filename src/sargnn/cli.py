@@ -291,7 +291,7 @@ def cv(
 ) -> None:
     """Estimate accuracy honestly: nested cross-validation with selection on inner hold-outs."""
     from sargnn.commands import experiments
-    from sargnn.experiments.cross_validation import CrossValidation, in_words
+    from sargnn.studies.cross_validation import CrossValidation, in_words
     from sargnn.training.settings import DEFAULT_MODEL
 
     plan = CrossValidation(model or [DEFAULT_MODEL], assignments or [], grid or [], folds, repeats, split, seed or 0)

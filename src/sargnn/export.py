@@ -32,10 +32,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import PackedBatch
+from sargnn.batching import PackedBatch
 from sargnn.errors import InputError
 from sargnn.files import write_file
-from sargnn.training.trained import TrainedModel
+from sargnn.training.trained_model import TrainedModel
 
 __all__ = ["FORMATS", "Exportable", "export_model"]
 

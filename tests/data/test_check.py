@@ -13,11 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 from command import error_of
-from sargnn.check_page import write_check_page
 from sargnn.cli import app
 from sargnn.data.check import check, summary
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.sources import load
+from sargnn.pages.data_check import write_check_page
 
 
 def small_set() -> GraphSet:

@@ -17,14 +17,14 @@ import pytest
 import torch
 
 from literal import kernels
-from sargnn.data import pieces
-from sargnn.data import tensor_set as batches
-from sargnn.data.batch import PackedBatch, PaddedBatch
-from sargnn.data.encoder import Encoder
-from sargnn.data.encodings import DataConfig, RandomWalk
+from sargnn.batching import PackedBatch, PaddedBatch
+from sargnn.batching import tensor_set as batches
+from sargnn.batching.tensor_set import StreamedSet, TensorSet, tensor_set
+from sargnn.data import set_chunks
+from sargnn.data.features.encoder import Encoder
+from sargnn.data.features.encodings import DataConfig, RandomWalk
 from sargnn.data.graphs import GraphSet
 from sargnn.data.synthetic import triangles
-from sargnn.data.tensor_set import StreamedSet, TensorSet, tensor_set
 from sargnn.nn.model import SARGNN, ModelConfig
 from sargnn.training.loop import TrainingConfig, TrainingState, fit
 from sargnn.training.run import train
@@ -37,9 +37,9 @@ EPOCH = """
 import sys
 import numpy as np
 import torch
-from sargnn.data.tensor_set import StreamedSet
-from sargnn.data.encoder import Encoder
-from sargnn.data.encodings import DataConfig
+from sargnn.batching.tensor_set import StreamedSet
+from sargnn.data.features.encoder import Encoder
+from sargnn.data.features.encodings import DataConfig
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold
 from sargnn.nn.model import SARGNN, ModelConfig
@@ -70,7 +70,8 @@ START = """
 import sys
 from pathlib import Path
 import torch
-from sargnn.data import graphs, pieces, tensor_set
+from sargnn.data import graphs, set_chunks
+from sargnn.batching import tensor_set
 from sargnn.data.synthetic import motifs
 from sargnn.training.run import TrainingRun
 from sargnn.training.settings import Settings
@@ -79,7 +80,7 @@ def peak():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 
 torch.set_num_threads(1)
-graphs.CELLS = pieces.CELLS = 2**17
+graphs.CELLS = set_chunks.CELLS = 2**17
 tensor_set.HELD = 2**24
 large, out = graphs.GraphSet.open(sys.argv[1]), Path(sys.argv[2])
 TrainingRun.start(motifs(20), Settings.of("gcn"), out / "small")
@@ -94,10 +95,10 @@ FULL = """
 import os, resource, signal, sys
 os.environ["SARGNN_DATA"] = sys.argv[1]
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-from sargnn.data.encoder import Encoder
-from sargnn.data.encodings import DataConfig
+from sargnn.data.features.encoder import Encoder
+from sargnn.data.features.encodings import DataConfig
 from sargnn.data.synthetic import triangles
-from sargnn.data.tensor_set import StreamedSet
+from sargnn.batching.tensor_set import StreamedSet
 from sargnn.errors import InputError
 
 graphs = triangles(2000, 0, 0, 0)
@@ -184,7 +185,7 @@ def test_inputs_that_take_long_are_made_once_and_piece_by_piece(monkeypatch: pyt
 
     expected = encoder.encode(graphs)
     monkeypatch.setattr(RandomWalk, "encode", counted)
-    monkeypatch.setattr(pieces, "CELLS", 100)
+    monkeypatch.setattr(set_chunks, "CELLS", 100)
     data = StreamedSet(graphs, encoder, often=True)
     assert len(asked) > 1
     assert sum(asked) == len(graphs)

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import literal
-from sargnn.data.batch import PackedBatch
+from sargnn.batching import PackedBatch
+from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.graphs import GraphSet, pack
-from sargnn.data.tensor_set import TensorSet
 from sargnn.errors import InputError
 from sargnn.explain.maps import RULES, combine, message_weights, node_saliency, rollout
 from sargnn.explain.metrics import relabelled, relabelling_error

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import literal
-from sargnn.data.encoder import Encoder
+from sargnn.data.features.encoder import Encoder
 from sargnn.errors import InputError
 from sargnn.explain.masking import hard_mask, masked_probabilities, soft_mask
 from sargnn.nn import ModelConfig
-from sargnn.training.trained import TrainedModel
+from sargnn.training.trained_model import TrainedModel
 from tiny import labelled, shapes, tiny
 
 NODE_GRAPH = np.repeat(np.arange(len(literal.EXAMPLES)), [g.nodes for g in literal.EXAMPLES])

@@ -12,7 +12,7 @@ from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 from torch_geometric.utils import add_self_loops
 
 from literal import BACKBONES, EXAMPLES, LAYOUTS, batch_of, both_ways, edge_arguments, every_batch_of, node_rows
-from sargnn.data.batch import Batch, PackedBatch
+from sargnn.batching import Batch, PackedBatch
 from sargnn.nn import Fusion, GATLayer, GCNLayer, GINLayer, SAGELayer
 from sargnn.nn.backbones import BACKBONES as CLASSES
 from sargnn.nn.backbones import Backbone

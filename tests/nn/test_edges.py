@@ -27,8 +27,8 @@ from literal import (
     tensor_set,
     wild_graphs,
 )
-from sargnn.data.batch import Batch, PackedBatch, PaddedBatch
-from sargnn.data.tensor_set import _pairs
+from sargnn.batching import Batch, PackedBatch, PaddedBatch
+from sargnn.batching.tensor_set import _pairs
 from sargnn.errors import InputError
 from sargnn.nn import SARGNN, ModelConfig
 from sargnn.nn.edges import EdgeChannels

@@ -24,7 +24,7 @@ from literal import (
     random_graph,
     wild_graphs,
 )
-from sargnn.data.batch import Batch, PaddedBatch
+from sargnn.batching import Batch, PaddedBatch
 from sargnn.nn import Fusion, ModelConfig
 
 PAIR = [graph(2, both_ways((0, 1)))]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from literal import EXAMPLES, LAYOUTS, batch_of, both_ways, make_model
-from sargnn.data.batch import PackedBatch
+from sargnn.batching import PackedBatch
 from sargnn.nn import GraphNeuralMemory, InitialMemory, ModelConfig
 from sargnn.nn.memory import perceptron
 

@@ -36,7 +36,7 @@ from literal import (
     tensor_set,
     wild_graphs,
 )
-from sargnn.data.batch import Batch, PackedBatch
+from sargnn.batching import Batch, PackedBatch
 from sargnn.errors import InputError
 from sargnn.nn import SARGNN, VARIANTS, GCNLayer, GraphNeuralMemory, InitialMemory, ModelConfig, NodeSaliency
 

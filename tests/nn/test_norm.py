@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from literal import EXAMPLES, INPUTS, LAYOUTS, batch_of, graph, node_rows
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
 from sargnn.nn.norm import BatchNorm, LayerNorm, NoNorm, make_norm
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from literal import EXAMPLES, INPUTS, LAYOUTS, batch_of, encode, make_model, node_rows
-from sargnn.data.batch import PackedBatch
+from sargnn.batching import PackedBatch
 from sargnn.nn import SARGNN, ModelConfig
 from sargnn.nn.published import PublishedMemory, SharedBlock
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from literal import EXAMPLES, LAYOUTS, batch_of
-from sargnn.data.batch import PackedBatch
+from sargnn.batching import PackedBatch
 from sargnn.nn import NodeSaliency
 from sargnn.nn.saliency import UniformSaliency
 

@@ -8,7 +8,7 @@ from torch_geometric.nn import GATConv
 
 from expressive import PAIRS, constant_batch, gap, randomised
 from literal import EXAMPLES, batch_of, edge_arguments, random_graph
-from sargnn.data.batch import PackedBatch
+from sargnn.batching import PackedBatch
 from sargnn.errors import InputError
 from sargnn.systems.adsf import ADSF, ADSFConfig, FingerprintAttention, fingerprints, likeness
 

@@ -12,7 +12,7 @@ from torch_geometric.nn import ChebConv
 
 from expressive import gap, randomised
 from literal import COMMON, EXAMPLES, batch_of, both_ways, edge_arguments, node_rows
-from sargnn.data.batch import PackedBatch
+from sargnn.batching import PackedBatch
 from sargnn.data.synthetic import triangles
 from sargnn.errors import InputError
 from sargnn.systems.base import real_nodes
@@ -105,8 +105,8 @@ def test_both_layouts_agree(attention: Any, threshold: float) -> None:
 def test_divergence_is_zero_where_the_truth_is_met_and_teaches_the_attention_alone() -> None:
     graphs = triangles(train=10, validation=0, test=0, test_large=0)
     settings = Settings.of("chebygin", {"model.hidden": 8, "model.order": 2})
-    from sargnn.data.encoder import Encoder
-    from sargnn.data.tensor_set import TensorSet
+    from sargnn.batching.tensor_set import TensorSet
+    from sargnn.data.features.encoder import Encoder
 
     batch = TensorSet(graphs, Encoder.fit(settings.data, graphs).encode(graphs)).packed(np.arange(10))
     assert batch.truth is not None

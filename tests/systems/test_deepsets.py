@@ -20,7 +20,7 @@ def test_the_formula_by_hand() -> None:
 
 
 def _batch(x: torch.Tensor):  # type: ignore[no-untyped-def]
-    from sargnn.data.batch import PackedBatch
+    from sargnn.batching import PackedBatch
 
     return PackedBatch.from_edges(x, torch.empty(2, 0, dtype=torch.long))
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from sargnn.experiments import paper
-from sargnn.experiments.reproduction import facts_in
-from sargnn.experiments.store import job_id
-from sargnn.experiments.study import STUDIES
+from sargnn.reproduction import paper
+from sargnn.reproduction.page import facts_in
+from sargnn.reproduction.studies import STUDIES
+from sargnn.studies.protocol import assessment_jobs, selection_jobs
+from sargnn.studies.store import job_id
 from sargnn.systems import SYSTEMS
-from sargnn.training.protocol import assessment_jobs, selection_jobs
 
 DOCS = Path(__file__).parents[2] / "docs" / "systems.md"
 

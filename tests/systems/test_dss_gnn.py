@@ -8,7 +8,7 @@ from torch import Tensor
 
 from expressive import constant_batch, gap, randomised, with_and_without_kernels
 from literal import EXAMPLES, Graph, batch_of, both_ways, graph, random_graph
-from sargnn.data.batch import PackedBatch
+from sargnn.batching import PackedBatch
 from sargnn.systems.dss_gnn import DSSGNN, Bag, CountedNorm, DSSGNNConfig, ego_networks, over_copies
 from sargnn.systems.graphormer import shortest_paths
 

@@ -10,7 +10,7 @@ from torch_geometric.nn import NNConv
 
 from expressive import constant_batch, randomised, with_and_without_kernels
 from literal import EXAMPLES, Graph, batch_of, both_ways, edge_arguments
-from sargnn.data.batch import PackedBatch
+from sargnn.batching import PackedBatch
 from sargnn.errors import InputError
 from sargnn.systems.ecc import (
     ECC,

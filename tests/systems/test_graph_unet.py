@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from expressive import constant_batch, randomised, with_and_without_kernels
 from literal import EXAMPLES, Graph, batch_of, graph
-from sargnn.data.batch import ListedBatch, PackedBatch
+from sargnn.batching import ListedBatch, PackedBatch
 from sargnn.errors import InputError
 from sargnn.systems.graph_unet import GraphUNet, GraphUNetConfig, Level, best, coarser, column_weights, unpooled
 

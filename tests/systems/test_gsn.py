@@ -10,11 +10,11 @@ from torch_geometric.nn import GINConv
 
 from expressive import PAIRS, gap, randomised, undirected
 from literal import COMMON, EXAMPLES, batch_of, edge_arguments
-from sargnn.data.encoder import Encoder
-from sargnn.data.encodings import DataConfig
+from sargnn.batching.tensor_set import TensorSet
+from sargnn.data.features.encoder import Encoder
+from sargnn.data.features.encodings import DataConfig
 from sargnn.data.graphs import pack
 from sargnn.data.synthetic import triangles
-from sargnn.data.tensor_set import TensorSet
 from sargnn.systems import SYSTEMS
 from sargnn.systems.gsn import GSN, GSNConfig, NormalisedGIN
 

@@ -12,7 +12,7 @@ import torch
 import sargnn
 from sargnn import Settings
 from sargnn.data.graphs import GraphSet
-from sargnn.nn.committee import Committee
+from sargnn.nn.ensemble import Ensemble
 
 SHORT = {"training.epochs": 1, "model.hidden": 8}
 
@@ -78,7 +78,7 @@ def test_what_is_not_salient_is_not_classified() -> None:
     """A change of a node's last features moves the graph's vector by its saliency times that change."""
     graphs = loaded("node attributes")
     run = sargnn.train(graphs, Settings.of("sargnn-plus", SHORT))
-    assert isinstance(run.trained.model, Committee)
+    assert isinstance(run.trained.model, Ensemble)
     member: Any = run.trained.model.members[0]
     batch = run.data.packed(np.arange(1))
     encoding = member.eval().encode(batch)

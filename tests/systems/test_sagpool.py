@@ -8,7 +8,7 @@ from torch_geometric.nn import GCNConv, SAGPooling
 
 from expressive import randomised
 from literal import COMMON, EXAMPLES, batch_of, both_ways, edge_arguments, graph, node_rows
-from sargnn.data.batch import PackedBatch
+from sargnn.batching import PackedBatch
 from sargnn.errors import InputError
 from sargnn.systems.base import real_nodes
 from sargnn.systems.sagpool import SAGPool, SAGPoolConfig, best, convolve

@@ -13,12 +13,12 @@ from safetensors.torch import load_file
 from sklearn.ensemble import RandomForestClassifier
 
 from expressive import PAIRS, undirected
-from sargnn.data.batch import PackedBatch
-from sargnn.data.encoder import Encoder
-from sargnn.data.encodings import DataConfig
+from sargnn.batching import PackedBatch
+from sargnn.batching.tensor_set import TensorSet, tensor_set
+from sargnn.data.features.encoder import Encoder
+from sargnn.data.features.encodings import DataConfig
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.splits import Fold
-from sargnn.data.tensor_set import TensorSet, tensor_set
 from sargnn.errors import InputError
 from sargnn.estimator import GraphClassifier
 from sargnn.systems.topological_forest import Forest, TopologicalForest, TopologicalForestConfig

@@ -9,7 +9,7 @@ import torch
 
 from expressive import PAIRS, constant_batch, gap, randomised
 from literal import EXAMPLES, batch_of, graph
-from sargnn.data.batch import PackedBatch
+from sargnn.batching import PackedBatch
 from sargnn.errors import InputError
 from sargnn.systems import base
 from sargnn.systems.ugformer import Sequences, Transformer, UGformer, UGformerConfig, neighbour_sequences

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from literal import kernels
-from sargnn.data.batch import Batch
-from sargnn.data.encoder import Encoder
+from sargnn.batching import Batch
+from sargnn.batching.tensor_set import TensorSet
+from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import pack
 from sargnn.data.splits import Fold
-from sargnn.data.tensor_set import TensorSet
 from sargnn.errors import Diverged, InputError
 from sargnn.nn.norm import BatchNorm
 from sargnn.training import loop
@@ -40,7 +40,7 @@ from sargnn.training.loop import (
 )
 from sargnn.training.run import train
 from sargnn.training.settings import Settings
-from sargnn.training.trained import TrainedModel
+from sargnn.training.trained_model import TrainedModel
 from tiny import DEMANDING, FOLD, labelled, shapes, timeless, tiny
 
 LAYOUTS = ("packed", "padded")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sargnn.data.encodings import ENCODINGS, DataConfig
+from sargnn.data.features.encodings import ENCODINGS, DataConfig
 from sargnn.errors import InputError
 from sargnn.nn.model import ModelConfig
 from sargnn.systems import SYSTEMS

@@ -7,7 +7,7 @@ import pytest
 
 from drawn import both_ways, ring
 from sargnn import viz
-from sargnn.data import pieces
+from sargnn.data import set_chunks
 from sargnn.data.graphs import pack
 from sargnn.errors import InputError
 
@@ -50,7 +50,7 @@ def test_confusion_matrix(count: int) -> None:
 
 @pytest.mark.parametrize("cells", [1, 2**21])
 def test_sizes_count_an_undirected_edge_once(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "CELLS", cells)
+    monkeypatch.setattr(set_chunks, "CELLS", cells)
     graphs = pack([(3, both_ways([(0, 1), (1, 2)])), (2, [(0, 1), (0, 0)]), (1, [])], y=[0, 1, 1], classes=["a", "b"])
     nodes, edges, classes = viz.size_histogram(graphs).axes
     assert [bar.get_height() for bar in nodes.patches] == [1, 1, 1]

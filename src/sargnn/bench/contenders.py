@@ -24,17 +24,17 @@ from torch_geometric.nn import GCNConv, global_add_pool
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from torch_geometric.utils import scatter, softmax
 
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
+from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold
-from sargnn.data.tensor_set import TensorSet
 from sargnn.nn.backbones import GCNLayer
 from sargnn.nn.memory import GraphNeuralMemory
 from sargnn.nn.model import SARGNN, VARIANTS, ModelConfig
 from sargnn.nn.saliency import NodeSaliency
-from sargnn.training.ensemble import Ensemble, Member
 from sargnn.training.loop import TrainingConfig, TrainingState, compiled_loss, fit, loss_of
 from sargnn.training.settings import Settings
+from sargnn.training.vectorized.model_stack import Member, ModelStack
 
 __all__ = ["CONTENDERS", "FAMILIES", "Contender", "Workload", "collating"]
 
@@ -122,10 +122,10 @@ class Ours(Contender):
             return fit(TrainingState.start(self.model, config), self.work.tensors, fold, config)
         return iter(self.ensemble(fold, config))
 
-    def ensemble(self, fold: Fold, config: TrainingConfig) -> Ensemble:
+    def ensemble(self, fold: Fold, config: TrainingConfig) -> ModelStack:
         """Of one member, with the config of the model and weights of its own."""
         settings = replace(Settings.of("sar-gcn"), model=self.model.config, training=config)
-        return Ensemble(self.work.graphs, settings, [Member(fold, config)], self.work.device)
+        return ModelStack(self.work.graphs, settings, [Member(fold, config)], self.work.device)
 
 
 class PyG(Contender):

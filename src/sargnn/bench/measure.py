@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from sargnn.allocator import keep_freed_memory
+from sargnn.batching.allocator import keep_freed_memory
 from sargnn.bench.contenders import CONTENDERS, Contender, Workload
 from sargnn.bench.timing import Times, interleave, seconds
 from sargnn.console import note
-from sargnn.data.encoder import Encoder
-from sargnn.data.encodings import DataConfig
+from sargnn.data.features.encoder import Encoder
+from sargnn.data.features.encodings import DataConfig
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.sources import load
 from sargnn.data.splits import Fold, stratified_folds
 from sargnn.data.synthetic import triangles
-from sargnn.training.ensemble import Ensemble, Member, fit_together
 from sargnn.training.settings import Settings
+from sargnn.training.vectorized.model_stack import Member, ModelStack, fit_together
 
 __all__ = ["Cell", "check_equal", "measure"]
 
@@ -233,7 +233,7 @@ def model_calls(cell: Cell, source: Source) -> dict[str, Call]:
     fold = Fold(train, held_out, held_out[:0])
     settings = Settings.of("sar-gcn", {"model.hidden": cell.hidden, "training.patience": 0})
     members = [Member(fold, replace(settings.training, seed=seed)) for seed in range(max(GROWTH_MODELS))]
-    together = {k: Ensemble(graphs, settings, members[:k], cell.device) for k in GROWTH_MODELS}
+    together = {k: ModelStack(graphs, settings, members[:k], cell.device) for k in GROWTH_MODELS}
     return {str(k): _finished(partial(_epoch_of, ensemble), ensemble.device) for k, ensemble in together.items()}
 
 
@@ -308,12 +308,12 @@ def _all_at_once(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell) -> 
     return partial(_epoch_of, _together(name, graphs, folds, cell, epochs=10**6))
 
 
-def _together(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell, epochs: int) -> Ensemble:
+def _together(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell, epochs: int) -> ModelStack:
     """A model for each fold, with a seed of its own."""
     sizes = {"model.hidden": cell.hidden, "training.batch_size": cell.batch}
     settings = Settings.of(name, sizes | {"training.epochs": epochs, "training.patience": 0})
     members = [Member(fold, replace(settings.training, seed=seed)) for seed, fold in enumerate(folds)]
-    return Ensemble(graphs, settings, members, cell.device)
+    return ModelStack(graphs, settings, members, cell.device)
 
 
 def _one_by_one(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell) -> Call:
@@ -353,7 +353,7 @@ KINDS = {
 }
 
 
-def _epoch_of(ensemble: Ensemble) -> None:
+def _epoch_of(ensemble: ModelStack) -> None:
     ensemble.launch()
     ensemble.collect()
 

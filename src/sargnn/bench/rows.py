@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from sargnn.experiments.engine import made_by
 from sargnn.files import write_file
+from sargnn.studies.engine import made_by
 from sargnn.training.run import hardware, versions
 
 __all__ = ["conditions", "write_rows"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from sargnn.commands.inputs import Answer, load_noted
 from sargnn.data.check import check, summary
-from sargnn.data.convert import convert
+from sargnn.data.io.convert import convert
 from sargnn.data.sources import KNOWN, load
 from sargnn.data.synthetic import motifs, triangles
 from sargnn.errors import InputError
@@ -48,7 +48,7 @@ def data_check(data: str, labels: str | None = None, smiles: str | None = None, 
         answer["problems_in_all"] = report.count
     answer |= {} if report.graphs is None else summary(report.graphs)
     if out is not None:
-        from sargnn.check_page import write_check_page
+        from sargnn.pages.data_check import write_check_page
 
         answer["page"] = str(write_check_page(out, data, report, answer))
     return answer

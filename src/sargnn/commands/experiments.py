@@ -17,15 +17,15 @@ from sargnn.training.run import find_device, hardware, versions
 from sargnn.training.settings import Settings
 
 if TYPE_CHECKING:
-    from sargnn.experiments.cross_validation import CrossValidation
+    from sargnn.studies.cross_validation import CrossValidation
 
 __all__ = ["bench", "cv", "explain_compare", "reproduce"]
 
 
 def cv(data: str, plan: CrossValidation, out: Path | None, workers: int | None, device: str) -> Answer:
     """The protocol on a user's own data: one model, or two compared."""
-    from sargnn.experiments.cross_validation import cross_validate
-    from sargnn.experiments.places import cores
+    from sargnn.studies.cross_validation import cross_validate
+    from sargnn.studies.executors import cores
 
     if workers is not None and workers < 1:
         raise InputError(f"--workers: got {workers}, expected at least 1")
@@ -52,10 +52,10 @@ def reproduce(
 
     ``rows``: files of rows that a store which is still empty starts from, such as those this project keeps.
     """
-    from sargnn.experiments.paper import PRESETS
-    from sargnn.experiments.reproduce import NAMES, SALIENCY_FIGURES, Reproduction
-    from sargnn.experiments.reproduction import write_page
-    from sargnn.experiments.store import Store
+    from sargnn.reproduction.page import write_page
+    from sargnn.reproduction.paper import PRESETS
+    from sargnn.reproduction.run import NAMES, SALIENCY_FIGURES, Reproduction
+    from sargnn.studies.store import Store
 
     check_choice("NAME", name, (*NAMES, "all", "page"))
     check_choice("--preset", preset, PRESETS)
@@ -78,7 +78,7 @@ def explain_compare(
     data: str, out: Path | None, settings: Settings, graphs: int, seeds: int, explainers: list[str], part: str,
     device: str, command: str,
 ) -> Answer:  # fmt: skip
-    from sargnn.explain.compare import as_table, compare
+    from sargnn.studies.explainer_comparison import as_table, compare
 
     rows = []
     where, given = find_device(device), load_noted(data)

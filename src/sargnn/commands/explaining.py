@@ -17,7 +17,7 @@ from sargnn.data.graphs import GraphSet, ranges
 from sargnn.errors import InputError
 from sargnn.explain.maps import RULES, node_saliency
 from sargnn.files import write_csv, write_file
-from sargnn.training.trained import Prediction, TrainedModel
+from sargnn.training.trained_model import Prediction, TrainedModel
 
 __all__ = ["explain"]
 
@@ -138,7 +138,7 @@ def _saliency_json(
 def _draw(graphs: GraphSet, prediction: Prediction, g: int, saliency: np.ndarray, path: Path) -> None:
     """Write the drawing: a molecule where symbols are known, else a graph, with its truth where that is known."""
     from sargnn import viz
-    from sargnn.explain.molecules import are_molecules, draw_molecule
+    from sargnn.viz.molecules import are_molecules, draw_molecule
 
     nodes, (name, probability) = graphs.nodes_of(g), _verdict(prediction, g)
     title = f"graph {g}: predicted {name} ({probability:.0%})"
@@ -150,7 +150,7 @@ def _draw(graphs: GraphSet, prediction: Prediction, g: int, saliency: np.ndarray
 
 
 def _page(graphs: GraphSet, prediction: Prediction, drawn: list[int], rule: str, saliency: np.ndarray) -> str:
-    from sargnn.explain.page import ExplainedGraph, render_page
+    from sargnn.pages.explanations import ExplainedGraph, render_page
 
     maps = {rule: saliency} | {f"layer {l}": layer for l, layer in enumerate(prediction.saliency)}
     maps |= {} if graphs.true_saliency is None else {"true saliency": graphs.true_saliency}

@@ -17,7 +17,7 @@ from sargnn.training.calibration import assess, load_calibration, save_calibrati
 from sargnn.training.calibration import calibrate as fit_calibration
 from sargnn.training.model_folder import load_model, read_training
 from sargnn.training.run import find_device, parts_of, score
-from sargnn.training.trained import TrainedModel
+from sargnn.training.trained_model import TrainedModel
 
 __all__ = ["calibrate", "evaluate", "export", "open_run", "predict", "readable"]
 

@@ -17,13 +17,13 @@ from sargnn.data.splits import Fold
 from sargnn.data.synthetic import triangles
 from sargnn.errors import InputError
 from sargnn.files import write_file
-from sargnn.report import GalleryItem, TrainingReport, choose_gallery, render
+from sargnn.metrics import confusion
+from sargnn.pages.training_report import GalleryItem, TrainingReport, choose_gallery, render
 from sargnn.training.calibration import calibrate, save_calibration
-from sargnn.training.metrics import confusion
 from sargnn.training.run import TrainingRun, find_device, parts_of, versions
 from sargnn.training.settings import DEFAULT_MODEL, Settings
 from sargnn.training.tracking import tracking
-from sargnn.training.trained import Prediction
+from sargnn.training.trained_model import Prediction
 
 __all__ = ["quickstart", "search", "train"]
 
@@ -77,7 +77,7 @@ def train(
 
 
 def search(data: str, out: Path | None, settings: Settings, device: str, space: list[str], trials: int) -> Answer:
-    from sargnn.search import Search, judged_by, read_space
+    from sargnn.studies.search import Search, judged_by, read_space
 
     where, graphs = find_device(device), load_noted(data)
     require_two_classes(graphs)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sargnn.data.duplicates import duplicates
 from sargnn.data.graphs import GraphSet
-from sargnn.data.plain import undirected
+from sargnn.data.io.named_values import undirected
 from sargnn.data.problems import InputErrors, Problem, Problems
 from sargnn.data.sources import Labels, Source, read, require_two_classes
 from sargnn.errors import InputError

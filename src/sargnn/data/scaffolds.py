@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sargnn.data.graphs import GraphSet
-from sargnn.data.molecules import load_rdkit
+from sargnn.data.io.molecules import load_rdkit
 from sargnn.data.problems import shown
 from sargnn.data.splits import Fold, read_splits
 from sargnn.errors import InputError

@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 
 from sargnn.data.cache import cached
-from sargnn.data.columns import natural_order, text_of
-from sargnn.data.from_networkx import from_networkx, is_networkx
-from sargnn.data.from_pyg import from_pyg
-from sargnn.data.graph_files import FORMS, graph_files_in, read_graph_files
 from sargnn.data.graphs import GraphSet
+from sargnn.data.io.columns import natural_order, text_of
+from sargnn.data.io.from_networkx import from_networkx, is_networkx
+from sargnn.data.io.from_pyg import from_pyg
+from sargnn.data.io.graph_files import FORMS, graph_files_in, read_graph_files
+from sargnn.data.io.molecules import read_smiles
+from sargnn.data.io.tables import has_tables, read_tables
+from sargnn.data.io.tu import is_tu_folder, read_folder, read_zip
 from sargnn.data.known import KNOWN, KnownSet, hide_truth, mismatch, with_knowledge
-from sargnn.data.molecules import read_smiles
 from sargnn.data.problems import Problems
-from sargnn.data.tables import has_tables, read_tables
-from sargnn.data.tu import is_tu_folder, read_folder, read_zip
 from sargnn.errors import InputError
 
 __all__ = ["KNOWN", "SUFFIXES", "KnownSet", "form_of", "load", "read", "require_every_class", "require_two_classes"]
@@ -54,15 +54,16 @@ def load(
     ``source`` is one of
 
     - a name in :data:`KNOWN` or any other of the TU collection, kept in a cache (:mod:`sargnn.data.cache`);
-    - a folder or zip in TU format (:mod:`sargnn.data.tu`), or a folder written by :meth:`GraphSet.save`;
-    - a folder of three tables, CSV or Parquet (:mod:`sargnn.data.tables`);
-    - a GraphML, GEXF, JSON or JSON lines file, or a folder of them (:mod:`sargnn.data.graph_files`);
-    - a CSV file of molecules (:mod:`sargnn.data.molecules`);
-    - NetworkX graphs (:mod:`sargnn.data.from_networkx`) or PyTorch Geometric ``Data`` (:mod:`sargnn.data.from_pyg`);
+    - a folder or zip in TU format (:mod:`sargnn.data.io.tu`), or a folder written by :meth:`GraphSet.save`;
+    - a folder of three tables, CSV or Parquet (:mod:`sargnn.data.io.tables`);
+    - a GraphML, GEXF, JSON or JSON lines file, or a folder of them (:mod:`sargnn.data.io.graph_files`);
+    - a CSV file of molecules (:mod:`sargnn.data.io.molecules`);
+    - NetworkX graphs (:mod:`sargnn.data.io.from_networkx`);
+    - PyTorch Geometric ``Data`` (:mod:`sargnn.data.io.from_pyg`);
     - a :class:`GraphSet`, which is returned as it is.
 
     The same graphs are the same set, with the same fingerprint, in whatever form they come: class names are texts, in
-    natural order; so are categories; attributes are in the natural order of their names (:mod:`sargnn.data.columns`
+    natural order; so are categories; attributes are in the natural order of their names (:mod:`sargnn.data.io.columns`
     has the rules); undirected edges lead both ways, directed ones stay as they are.
 
     Args:

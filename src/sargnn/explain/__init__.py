@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sargnn.explain.algorithm import SaliencyExplainer as SaliencyExplainer
-    from sargnn.explain.compare import compare as compare
     from sargnn.explain.maps import RULES as RULES
     from sargnn.explain.maps import node_saliency as node_saliency
+    from sargnn.studies.explainer_comparison import compare as compare
 
 _HOME = {
     "SaliencyExplainer": "sargnn.explain.algorithm",
-    "compare": "sargnn.explain.compare",
+    "compare": "sargnn.studies.explainer_comparison",
     "RULES": "sargnn.explain.maps",
     "node_saliency": "sargnn.explain.maps",
 }

@@ -11,7 +11,7 @@ from torch_geometric.explain import Explanation
 from torch_geometric.explain.algorithm import ExplainerAlgorithm
 from torch_geometric.explain.config import MaskType, ModelTaskLevel
 
-from sargnn.data.batch import PackedBatch
+from sargnn.batching import PackedBatch
 from sargnn.errors import InputError
 from sargnn.explain.maps import batch_saliency, inference
 

@@ -23,8 +23,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
-from sargnn.data.batch import Batch, PackedBatch
-from sargnn.data.tensor_set import TensorSet
+from sargnn.batching import Batch, PackedBatch
+from sargnn.batching.tensor_set import TensorSet
 from sargnn.errors import InputError
 
 __all__ = ["RULES", "batch_saliency", "chunks", "combine", "inference", "message_weights", "node_saliency", "rollout"]

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sargnn.data.batch import PackedBatch
-from sargnn.data.tensor_set import TensorSet
+from sargnn.batching import PackedBatch
+from sargnn.batching.tensor_set import TensorSet
 from sargnn.errors import InputError
 from sargnn.explain.maps import chunks, inference
 

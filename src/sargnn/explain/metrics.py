@@ -18,7 +18,7 @@ from scipy.stats import rankdata
 
 from sargnn.data.graphs import EDGE_ARRAYS, NODE_ARRAYS, GraphSet, sort_edges
 from sargnn.explain.masking import check_nodes
-from sargnn.training.metrics import node_auc
+from sargnn.metrics import node_auc
 
 __all__ = [
     "Interval", "agreement", "changed", "characterization", "interval", "node_aucs", "precision_at_k",

@@ -1,7 +1,7 @@
 """The model: memory, saliency, fusion and backbones as layers for PyTorch Geometric, and SARGNN, the loop over them."""
 
 from sargnn.nn.backbones import GATLayer, GCNLayer, GINLayer, SAGELayer
-from sargnn.nn.committee import Committee
+from sargnn.nn.ensemble import Ensemble
 from sargnn.nn.fusion import Fusion
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import GraphNeuralMemory, InitialMemory
@@ -11,8 +11,8 @@ from sargnn.nn.saliency import NodeSaliency
 __all__ = [
     "SARGNN",
     "VARIANTS",
-    "Committee",
     "Encoding",
+    "Ensemble",
     "Fusion",
     "GATLayer",
     "GCNLayer",

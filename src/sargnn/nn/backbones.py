@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from torch_geometric.nn import MessagePassing
 from torch_geometric.nn.inits import glorot
 
-from sargnn.data.batch import Batch, PackedBatch
+from sargnn.batching import Batch, PackedBatch
 from sargnn.errors import InputError
 from sargnn.nn.edges import EdgeNetwork
 from sargnn.nn.fusion import Fusion

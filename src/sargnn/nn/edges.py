@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
 from sargnn.errors import InputError
 
 __all__ = ["EdgeChannels", "EdgeNetwork", "edge_inputs_of"]
@@ -28,7 +28,7 @@ class EdgeChannels(nn.Module):
 
     Shapes: reads ``batch.edges [F_e, *edges]`` and ``batch.x [*nodes, F]``; gives ``[P, *edges]``.
 
-    >>> from sargnn.data.batch import PackedBatch
+    >>> from sargnn.batching import PackedBatch
     >>> edges, attributes = torch.tensor([[0, 1], [1, 0]]), torch.tensor([[1.0], [-1.0]])
     >>> batch = PackedBatch.from_edges(torch.randn(2, 3), edges, edge_attr=attributes)
     >>> EdgeChannels(4, edge_inputs=1)(batch).shape  # two edges, two self-loops

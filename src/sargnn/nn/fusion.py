@@ -8,7 +8,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
 
 __all__ = ["Fusion"]
 
@@ -29,7 +29,7 @@ class Fusion:
     softmax, and the saliency term added once more beforehand, which gives a + 2βs and (a + k) k with k = (1 + s)^γ.
 
     >>> import torch
-    >>> from sargnn.data.batch import PackedBatch
+    >>> from sargnn.batching import PackedBatch
     >>> batch = PackedBatch.from_edges(torch.ones(2, 1), torch.tensor([[0, 1], [1, 0]]))
     >>> Fusion(beta=2.0).weights(batch.ones, torch.tensor([0.5, 0.5]), batch).tolist()
     [0.5, 0.5, 0.5, 0.5]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from sargnn.data.batch import Batch, PackedBatch
+from sargnn.batching import Batch, PackedBatch
 
 __all__ = ["Encoding", "GraphModel"]
 

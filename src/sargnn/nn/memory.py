@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
 
 __all__ = ["GraphNeuralMemory", "InitialMemory", "absorbed", "perceptron"]
 
@@ -31,7 +31,7 @@ class GraphNeuralMemory(nn.Module):
 
     Shapes: node features ``[*nodes, d_H]``, memory ``[B, d_M]``; gives memory ``[B, d_M]``.
 
-    >>> from sargnn.data.batch import PackedBatch
+    >>> from sargnn.batching import PackedBatch
     >>> batch = PackedBatch.from_edges(torch.randn(5, 3), torch.tensor([[0, 1], [1, 0]]))
     >>> GraphNeuralMemory(3, 8, 8)(batch.x, torch.zeros(1, 8), batch).shape
     torch.Size([1, 8])

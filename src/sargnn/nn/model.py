@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
 from sargnn.errors import InputError
 from sargnn.nn.backbones import BACKBONES
 from sargnn.nn.edges import EdgeChannels
@@ -79,7 +79,7 @@ class ModelConfig:
     relative: bool = False
     """Whether edge channels also see the difference of the node inputs at an edge's two ends."""
     members: int = 1
-    """Models of this config that learn side by side and vote (:class:`~sargnn.nn.committee.Committee`)."""
+    """Models of this config that learn side by side and vote (:class:`~sargnn.nn.ensemble.Ensemble`)."""
 
     def __post_init__(self) -> None:
         for name in ("layers", "hidden", "iterations", "memory_heads", "heads", "memory", "attention", "members"):

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
 
 __all__ = ["BatchNorm", "LayerNorm", "make_norm"]
 

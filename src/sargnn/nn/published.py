@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
 
 __all__ = ["PublishedMemory", "SharedBlock"]
 

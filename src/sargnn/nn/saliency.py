@@ -7,7 +7,7 @@ from typing import Literal
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
 from sargnn.nn.memory import absorbed
 
 __all__ = ["NodeSaliency", "Projections", "UniformSaliency"]
@@ -32,7 +32,7 @@ class NodeSaliency(nn.Module):
     nodes of each graph.
 
     >>> import torch
-    >>> from sargnn.data.batch import PackedBatch
+    >>> from sargnn.batching import PackedBatch
     >>> batch = PackedBatch.from_edges(torch.randn(5, 3), torch.tensor([[0, 1], [1, 0]]))
     >>> round(NodeSaliency(3, 8, 8)(torch.randn(1, 8), batch.x, batch).sum().item(), 4)
     1.0

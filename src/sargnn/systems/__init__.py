@@ -12,7 +12,7 @@ from typing import Any
 from torch import nn
 
 from sargnn.errors import InputError
-from sargnn.nn.committee import Committee
+from sargnn.nn.ensemble import Ensemble
 from sargnn.nn.model import VARIANTS
 
 __all__ = ["SYSTEMS", "System", "find_system"]
@@ -54,7 +54,7 @@ class System:
             raise InputError(f"data.{field}: got {more[name]} {what}, expected none: {self.model.__name__} reads none")
         members = getattr(config, "members", 1)
         models = [self.model(config, inputs=inputs, classes=classes, **more) for _ in range(members)]
-        return models[0] if members == 1 else Committee(models)
+        return models[0] if members == 1 else Ensemble(models)
 
     def _named(self, which: int) -> Any:
         module, _, names = self.place.partition(":")

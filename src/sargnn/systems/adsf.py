@@ -37,7 +37,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.nn.inits import glorot
 
-from sargnn.data.batch import Batch, PackedBatch
+from sargnn.batching import Batch, PackedBatch
 from sargnn.errors import InputError
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import perceptron

@@ -11,9 +11,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch, CompressedBatch, ListedBatch, PackedBatch, PaddedBatch
+from sargnn.batching import Batch, CompressedBatch, ListedBatch, PackedBatch, PaddedBatch
+from sargnn.batching.kernels import Sums, drop, library
 from sargnn.errors import InputError
-from sargnn.kernels import Sums, drop, library
 from sargnn.nn.graph_model import Encoding, GraphModel
 
 __all__ = [

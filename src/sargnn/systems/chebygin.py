@@ -46,7 +46,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.systems.base import graph_max, real_nodes, require_at_least, require_share
 

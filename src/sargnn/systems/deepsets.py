@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import perceptron
 from sargnn.systems.base import require_at_least, require_share

@@ -31,7 +31,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from sargnn.data.batch import Batch, PackedBatch, PaddedBatch
+from sargnn.batching import Batch, PackedBatch, PaddedBatch
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import perceptron
 from sargnn.systems.base import node_ranks, real_nodes, require_at_least, require_share

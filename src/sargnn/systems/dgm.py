@@ -34,7 +34,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import PaddedBatch
+from sargnn.batching import PaddedBatch
 from sargnn.errors import InputError
 from sargnn.nn.graph_model import Encoding
 from sargnn.systems.base import DenseModel, require_at_least, require_share

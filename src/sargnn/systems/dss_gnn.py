@@ -38,7 +38,7 @@ from torch import Tensor, nn
 from torch.autograd.function import Function, once_differentiable
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch, ListedBatch, PackedBatch
+from sargnn.batching import Batch, ListedBatch, PackedBatch
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import perceptron
 from sargnn.nn.norm import BatchNorm

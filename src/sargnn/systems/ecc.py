@@ -48,7 +48,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch, ListedBatch, PackedBatch
+from sargnn.batching import Batch, ListedBatch, PackedBatch
 from sargnn.nn.edges import edge_inputs_of
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import perceptron

@@ -36,7 +36,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch, ListedBatch, PackedBatch
+from sargnn.batching import Batch, ListedBatch, PackedBatch
 from sargnn.errors import InputError
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.systems.base import TIE, dropout, listed_batch, node_ranks, require_at_least, require_share

@@ -38,7 +38,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import PaddedBatch
+from sargnn.batching import PaddedBatch
 from sargnn.errors import InputError
 from sargnn.nn.edges import edge_inputs_of
 from sargnn.nn.graph_model import Encoding

@@ -32,7 +32,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
 from sargnn.errors import InputError
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.systems.base import TIE, graph_max, node_ranks, real_nodes, require_at_least, require_share
@@ -111,7 +111,7 @@ def best(
 ) -> Float[Tensor, "*nodes"]:
     """1 at the ⌈ratio n⌉ nodes of highest ``z`` among the n kept ones of each graph.
 
-    >>> from sargnn.data.batch import PackedBatch
+    >>> from sargnn.batching import PackedBatch
     >>> batch = PackedBatch.from_edges(torch.zeros(3, 1), torch.empty(2, 0, dtype=torch.long))
     >>> best(torch.tensor([0.1, 0.9, 0.5]), torch.ones(3), 0.5, batch).tolist()
     [0.0, 1.0, 1.0]

@@ -39,7 +39,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import perceptron
 from sargnn.nn.norm import BatchNorm

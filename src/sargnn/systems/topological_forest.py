@@ -5,9 +5,10 @@ Reference: C. Cai, Y. Wang, "A simple yet effective baseline for non-attributed 
 degree profile, LDP); J. Adamczyk, W. Czech, "Strengthening structural baselines for graph classification using Local
 Topological Profile", ICCS 2023 (LTP), and the code published with it; L. Breiman, "Random Forests", 2001.
 
-The node inputs are those of every system and the encoding ``topology`` (:mod:`sargnn.data.topology`): degree, least,
-largest, mean and deviation of the neighbours' degrees, and betweenness, Jaccard index and local degree score of the
-node's edges. With b bins between the least and the largest value l, h that an input has on the training nodes,
+The node inputs are those of every system and the encoding ``topology``
+(:mod:`sargnn.data.features.degree_profiles`): degree, least, largest, mean and
+deviation of the neighbours' degrees, and betweenness, Jaccard index and local degree score of the node's edges. With
+b bins between the least and the largest value l, h that an input has on the training nodes,
 
 .. math::
     g_{ck} = \big|\{ i : \min(\lfloor b\,(x_{ic} - l_c) / (h_c - l_c) \rfloor, b - 1) = k \}\big|, \qquad
@@ -42,9 +43,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch, PackedBatch
+from sargnn.batching import Batch, PackedBatch
+from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.graphs import chunks
-from sargnn.data.tensor_set import TensorSet
 from sargnn.errors import InputError
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.systems.base import require_at_least

@@ -38,7 +38,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.data.batch import Batch, ListedBatch, PackedBatch
+from sargnn.batching import Batch, ListedBatch, PackedBatch
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.norm import BatchNorm
 from sargnn.systems.base import PaddedGroup, dropout, listed_batch, padded_groups, require_at_least, require_share

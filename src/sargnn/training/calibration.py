@@ -24,7 +24,7 @@ from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 from sargnn.files import write_file
 from sargnn.training.model_folder import WEIGHTS
-from sargnn.training.trained import TrainedModel
+from sargnn.training.trained_model import TrainedModel
 
 __all__ = [
     "Bin",

@@ -20,10 +20,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sargnn.allocator import keep_freed_memory
-from sargnn.data.batch import Batch
+from sargnn.batching import Batch
+from sargnn.batching.allocator import keep_freed_memory
+from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.splits import Fold
-from sargnn.data.tensor_set import TensorSet
 from sargnn.errors import Diverged, InputError
 from sargnn.training.progress import Progress, Row
 

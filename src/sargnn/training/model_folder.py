@@ -23,12 +23,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from sargnn.data.encoder import Encoder
+from sargnn.data.features.encoder import Encoder
 from sargnn.errors import InputError
 from sargnn.files import is_leftover, write_file
 from sargnn.training.loop import TrainingState
 from sargnn.training.settings import Settings
-from sargnn.training.trained import TrainedModel
+from sargnn.training.trained_model import TrainedModel
 
 __all__ = [
     "load_checkpoint",

@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 import torch
 
-from sargnn import __version__
-from sargnn.data.encoder import Encoder
+from sargnn import __version__, metrics
+from sargnn.batching.tensor_set import TensorSet
+from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import PARTS, GraphSet
 from sargnn.data.sources import require_two_classes
 from sargnn.data.splits import Fold, holdout, official
-from sargnn.data.tensor_set import TensorSet
 from sargnn.errors import InputError
-from sargnn.training import metrics, model_folder
+from sargnn.training import model_folder
 from sargnn.training.loop import Row, TrainingState, check_supervision, fit
 from sargnn.training.settings import DEFAULT_MODEL, Settings
-from sargnn.training.trained import Prediction, TrainedModel
+from sargnn.training.trained_model import Prediction, TrainedModel
 
 __all__ = ["TrainingRun", "find_device", "parts_of", "score", "train", "versions"]
 

@@ -15,7 +15,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from sargnn.data.encodings import DataConfig
+from sargnn.data.features.encodings import DataConfig
 from sargnn.errors import InputError
 from sargnn.systems import find_system
 from sargnn.training.loop import TrainingConfig

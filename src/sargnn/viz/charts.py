@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from sargnn.data.graphs import GraphSet
-from sargnn.data.pieces import Pieces
+from sargnn.data.set_chunks import SetChunks
 from sargnn.errors import InputError
 from sargnn.viz.style import (
     ACCENT,
@@ -120,7 +120,7 @@ def size_histogram(graphs: GraphSet) -> Figure:
     figure = Figure(figsize=(9, 2.3), layout="constrained")
     axes = figure.subplots(1, 2 + labelled)
     _histogram(axes[0], graphs.sizes, "Nodes per graph")
-    _histogram(axes[1], np.concatenate(list(map(_undirected_edges, Pieces(graphs)))), "Edges per graph")
+    _histogram(axes[1], np.concatenate(list(map(_undirected_edges, SetChunks(graphs)))), "Edges per graph")
     if labelled:
         _class_bars(axes[2], np.bincount(graphs.y, minlength=len(graphs.classes)), graphs.classes)  # type: ignore[arg-type]
     return figure

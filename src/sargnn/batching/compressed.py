@@ -1,0 +1,91 @@
+"""The compressed layout: packed, edges target after target, summed by the C kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from sargnn.batching.base import once
+from sargnn.batching.kernels import Sums, drop
+from sargnn.batching.packed import ListedBatch
+
+if TYPE_CHECKING:
+    from sargnn.batching.tensor_set import HeldRows
+
+__all__ = ["CompressedBatch"]
+
+
+@dataclass(frozen=True, eq=False)
+class CompressedBatch(ListedBatch):
+    """Concatenated nodes, and edges in the order of their targets."""
+
+    x: Float[Tensor, "N F"]
+    sums: Sums
+    y: Int[Tensor, " B"] | None = None
+    truth: Float[Tensor, " N"] | None = None
+    edges: Float[Tensor, "Fe E"] | None = None
+    graph_x: Float[Tensor, "B Fg"] | None = None
+    held: HeldRows | None = None
+
+    @property
+    def num_graphs(self) -> int:  # type: ignore[override]
+        return len(self.sums.node_ptr) - 1
+
+    def resemblance(self, g: Float[Tensor, "B d"], h: Float[Tensor, "N d"]) -> Float[Tensor, " N"]:
+        return self.sums.attend(g, h)
+
+    def read(self, g: Float[Tensor, "B d"], h: Float[Tensor, "N d"]) -> Float[Tensor, "B d"]:
+        return self.sums.read(g, h)
+
+    def pool(self, weights: Float[Tensor, "... N"], h: Float[Tensor, "... N d"]) -> Float[Tensor, "... B d"]:
+        return self.sums.pool(weights, h) if weights.dim() == 1 and h.dim() == 2 else super().pool(weights, h)
+
+    def sum(self, h: Float[Tensor, "... N d"]) -> Float[Tensor, "... B d"]:
+        return self.sums.pool(h.new_ones(len(h)), h) if h.dim() == 2 else super().sum(h)
+
+    def aggregate(self, weights: Float[Tensor, "... E"], h: Float[Tensor, "... N d"]) -> Float[Tensor, "... N d"]:
+        fits = weights.dim() <= 2 and weights.shape[:-1] == h.shape[:-2]
+        return self.sums.aggregate(weights, h) if fits else super().aggregate(weights, h)
+
+    def aggregate_kinds(self, weights: Float[Tensor, "E K"], h: Float[Tensor, "N d"]) -> Float[Tensor, "N K d"]:
+        return self.sums.aggregate_kinds(weights, h)
+
+    def compare_ends(self, g: Float[Tensor, "N d"], h: Float[Tensor, "N d"]) -> Float[Tensor, " E"]:
+        return self.sums.compare(g, h)
+
+    def weighted_mean(
+        self, weights: Float[Tensor, " E"], t: Float[Tensor, " N"], z: Float[Tensor, "N d"]
+    ) -> Float[Tensor, "N d"]:
+        return self.sums.weighted_mean(weights, t, z)
+
+    def dropout(self, h: Float[Tensor, "N d"], p: float) -> Float[Tensor, "N d"]:
+        return drop(h, p, self.sums.library)
+
+    @property
+    def source(self) -> Int[Tensor, " E"]:  # type: ignore[override]
+        return self.sums.source
+
+    @once
+    def target(self) -> Int[Tensor, " E"]:
+        return _repeated(self.sums.edge_ptr)
+
+    @once
+    def graph(self) -> Int[Tensor, " N"]:
+        return _repeated(self.sums.node_ptr)
+
+    @once
+    def degrees(self) -> Float[Tensor, " N"]:
+        return self.sums.edge_ptr.diff().to(self.x.dtype)
+
+
+def _repeated(ptr: Int[Tensor, " starts"]) -> Int[Tensor, " items"]:
+    """The part that each item belongs to.
+
+    >>> _repeated(torch.tensor([0, 2, 3])).tolist()
+    [0, 0, 1]
+    """
+    return torch.repeat_interleave(ptr.diff(), output_size=int(ptr[-1]))

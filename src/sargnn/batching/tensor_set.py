@@ -1,0 +1,368 @@
+"""Graphs as tensors on one device, from which batches are made by index arithmetic."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryFile, gettempdir
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from sargnn.batching import Batch, CompressedBatch, PackedBatch, PaddedBatch, PairedBatch
+from sargnn.batching.compressed_rows import CompressedRows
+from sargnn.batching.kernels import library
+from sargnn.data.cache import data_folder
+from sargnn.data.graphs import GraphSet, ranges
+from sargnn.data.set_chunks import SetChunks
+from sargnn.errors import InputError
+
+if TYPE_CHECKING:
+    from sargnn.data.features.encoder import Encoder
+
+__all__ = ["StreamedSet", "TensorSet", "held_set", "tensor_set"]
+
+PADDED_NODES = 128
+"""Graphs beyond this size are packed unless asked otherwise."""
+NODE_WORK = 128
+"""What a node costs whatever its neighbours, counted in neighbours."""
+HELD = 2**28
+"""Bytes that edges and inputs of a set may take in memory; larger sets are read and encoded batch by batch."""
+
+
+class TensorSet:
+    """A :class:`GraphSet` with its inputs as tensors on one device; batches are made by index arithmetic.
+
+    >>> from sargnn.data.graphs import pack
+    >>> graphs = pack([(2, [(0, 1), (1, 0)]), (1, [])], y=[0, 1], classes=["edge", "dot"])
+    >>> TensorSet(graphs, np.ones((3, 1), np.float32)).padded(np.array([1, 0])).mask.tolist()
+    [[True, False], [True, True]]
+    """
+
+    def __init__(
+        self,
+        graphs: GraphSet,
+        x: np.ndarray,
+        *,
+        edge_x: np.ndarray | None = None,
+        graph_x: np.ndarray | None = None,
+        device: torch.device | str = "cpu",
+        layout: Literal["auto", "packed", "padded"] = "auto",
+    ) -> None:
+        self.device = torch.device(device)
+        self.classes = len(graphs.classes)
+        self.layout = layout
+        self.sizes = graphs.sizes
+        self.y = None if graphs.y is None else torch.from_numpy(np.array(graphs.y)).to(self.device)
+        self.edge_x: Float[Tensor, "Fe E"] | None = None
+        self.graph_x: Float[Tensor, "G Fg"] | None = None if graph_x is None else self._put(graph_x)
+        self._hold(graphs, x, edge_x)
+
+    def _hold(self, graphs: GraphSet, x: np.ndarray, edge_x: np.ndarray | None) -> None:
+        """Put inputs and structure on the device; index arithmetic stays with the processor."""
+        between = graphs.edges[0] != graphs.edges[1]
+        counts = np.bincount(graphs.edge_graph[between], minlength=len(graphs))
+        self.edge_ptr = np.concatenate([[0], np.cumsum(counts)])
+        self.node_ptr = np.array(graphs.node_ptr)
+        self.edges = self._put(graphs.edges[:, between].astype(np.int64))
+        if edge_x is not None:
+            self.edge_x = self._put(np.ascontiguousarray(edge_x[between].T))
+        self._x = self._put(_with_zero_row(x))
+        self.x = self._x[:-1]
+        self._truth = self.truth = None
+        if graphs.true_saliency is not None:
+            self._truth = self._put(_with_zero_row(_distribution(graphs))).to(self.x.dtype)
+            self.truth = self._truth[:-1]
+        self._stored: dict[str, tuple[Tensor, Tensor]] = {}
+
+    def _put(self, values: np.ndarray) -> Tensor:
+        tensor = torch.from_numpy(values)
+        return tensor if self.device.type == "cpu" else tensor.to(self.device)  # even an idle .to() takes its time
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def batch(self, index: np.ndarray) -> Batch:
+        """The graphs at ``index`` in the layout that was asked for or, by default, that suits their sizes."""
+        layout = choose_layout(self.sizes[index]) if self.layout == "auto" else self.layout
+        return self.padded(index) if layout == "padded" else self.packed(index)
+
+    def fastest_batch(self, index: np.ndarray, *, ordered: bool = False, traced: bool = False) -> Batch:
+        """The same graphs for a model that knows a batch by its primitives alone: by the C kernels where there are
+        some, else in pairs where that saves padding.
+
+        ``ordered``: as at ``index``; otherwise in any order. ``traced``: for ``torch.compile``, which cannot see into
+        the kernels.
+        """
+        if self.layout != "auto":
+            return self.batch(index)
+        if not traced and self.device.type == "cpu" and library(self.x.dtype) is not None:
+            return self.compressed(index)
+        if ordered or choose_layout(self.sizes[index]) == "packed":
+            return self.batch(index)
+        order, sizes = _pairs(index, self.sizes)
+        alone, together = int(sizes.max()), int(sizes.sum(1).max())
+        saves = together * (together + NODE_WORK) < 2 * alone * (alone + NODE_WORK)
+        return self._paired(order, sizes) if saves else self.padded(index)
+
+    def packed(self, index: np.ndarray | Tensor) -> PackedBatch:
+        index = np.asarray(index.cpu()) if isinstance(index, Tensor) else index
+        nodes, graph = self._put(ranges(self.node_ptr, index)), np.repeat(np.arange(len(index)), self.sizes[index])
+        edges, counts = ranges(self.edge_ptr, index), self.edge_ptr[index + 1] - self.edge_ptr[index]
+        starts = self._put(np.repeat(np.cumsum(self.sizes[index]) - self.sizes[index], counts))
+        loops = torch.arange(len(nodes), device=self.device)
+        chosen = self._put(edges)
+        source, target = (torch.cat([ends.index_select(0, chosen) + starts, loops]) for ends in self.edges)
+        truth = None if self.truth is None else self.truth.index_select(0, nodes)
+        edge_x = None if self.edge_x is None else F.pad(self.edge_x.index_select(1, chosen), (0, len(nodes)))
+        return PackedBatch(
+            self.x.index_select(0, nodes), source, target, self._put(graph), len(index),
+            truth=truth, edges=edge_x, **self._of_graphs(index),
+        )  # fmt: skip
+
+    def compressed(self, index: np.ndarray) -> CompressedBatch:
+        """The graphs at ``index`` for the C kernels."""
+        chosen = torch.from_numpy(np.ascontiguousarray(index, np.int64))
+        rows = self.rows
+        return CompressedBatch(
+            rows.gather(self.x, chosen), rows.sums(chosen), held=HeldRows(self, chosen),
+            truth=None if self.truth is None else rows.gather(self.truth, chosen),
+            edges=None if rows.edge_x is None else rows.edge_values(rows.edge_x, chosen),
+            **self._of_graphs(index),
+        )  # fmt: skip
+
+    @cached_property
+    def rows(self) -> CompressedRows:
+        return CompressedRows(self)
+
+    def padded(self, index: np.ndarray | Tensor, size: int | None = None) -> PaddedBatch:
+        """The graphs at ``index``, each in ``size`` rows (default: as many as the largest of them has nodes)."""
+        index = np.asarray(index.cpu()) if isinstance(index, Tensor) else index
+        sizes = self.sizes[index, None]
+        place = np.arange(sizes.max() if size is None else size)
+        mask = place < sizes
+        nodes = np.where(mask, self.node_ptr[index, None] + place, self.node_ptr[-1])
+        return PaddedBatch(**self._dense(index, nodes, mask, np.arange(len(index)) * len(place) ** 2))
+
+    def paired(self, index: np.ndarray) -> PairedBatch:
+        """The graphs at ``index`` two by two, the largest with the smallest, and so in another order."""
+        return self._paired(*_pairs(index, self.sizes))
+
+    def _paired(self, order: np.ndarray, sizes: np.ndarray) -> PairedBatch:
+        middle, end = sizes.cumsum(1).T[..., None]
+        place = np.arange(end.max())
+        first, mask = place < middle, place < end
+        starts = np.zeros_like(sizes)
+        starts.ravel()[: len(order)] = self.node_ptr[order]
+        nodes = np.where(mask, np.where(first, starts[:, :1], starts[:, 1:] - middle) + place, self.node_ptr[-1])
+        corners = np.arange(len(mask))[:, None] * len(place) ** 2 + np.array([0, len(place) + 1]) * middle
+        own = self._put(np.stack([first, mask & ~first], axis=1)).to(self.x.dtype)
+        return PairedBatch(**self._dense(order, nodes, mask, corners.ravel()), own=own, graphs=len(order))
+
+    def _dense(self, index: np.ndarray, nodes: np.ndarray, mask: np.ndarray, corners: np.ndarray) -> dict[str, Any]:
+        """Fields of a padded batch whose row r holds ``nodes[r]`` (padding: the row of zeros), where the matrix of each
+        graph of ``index`` begins at its corner."""
+        counts = self.edge_ptr[index + 1] - self.edge_ptr[index]
+        edges, rows = self._put(ranges(self.edge_ptr, index)), self._put(nodes.ravel())
+        source, target = (ends.index_select(0, edges) for ends in self.edges)
+        positions = self._put(np.repeat(corners[: len(index)], counts)) + source + target * mask.shape[1]
+        closed = self.x.new_zeros(*mask.shape, mask.shape[1])
+        closed.view(-1).index_fill_(0, positions, 1)
+        closed.diagonal(dim1=1, dim2=2).fill_(1)
+        return {
+            "x": self._x.index_select(0, rows).view(*mask.shape, -1),
+            "closed": closed,
+            "mask": self._put(mask),
+            "truth": None if self._truth is None else self._truth.index_select(0, rows).view(mask.shape),
+            "edges": None if self.edge_x is None else _laid_out(self.edge_x, edges, positions, closed.shape),
+            "held": Held(self, edges, rows, positions, closed.shape),
+            **self._of_graphs(index),
+        }
+
+    def _of_graphs(self, index: np.ndarray) -> dict[str, Any]:
+        """What is known of each graph as a whole."""
+        chosen = self._put(index)
+        known = {"y": self.y, "graph_x": self.graph_x}
+        return {name: None if value is None else value.index_select(0, chosen) for name, value in known.items()}
+
+    def stored(self, name: str) -> tuple[Float[Tensor, " E"], Float[Tensor, " nodes"]]:
+        """A structural value of every edge between two nodes, and of every self-loop with that of padding last."""
+        if name not in self._stored:
+            whole = self.packed(np.arange(len(self)))
+            between, loops = getattr(whole, name).tensor_split([self.edges.shape[1]])
+            alone = PackedBatch.from_edges(self.x.new_empty(1, 1), self.edges[:, :0])
+            self._stored[name] = between.clone(), torch.cat([loops, getattr(alone, name)])
+        return self._stored[name]
+
+
+class Held:
+    """Where a padded batch finds its edges and nodes in the set, and where its edges go."""
+
+    def __init__(self, data: TensorSet, edges: Tensor, nodes: Tensor, positions: Tensor, shape: torch.Size) -> None:
+        self.data = data
+        self.edges = edges
+        self.nodes = nodes
+        self.positions = positions
+        self.shape = shape
+
+    def laid_out(self, name: str) -> Float[Tensor, "rows n n"]:
+        """The structural value of that name as an edge tensor."""
+        between, loops = self.data.stored(name)
+        out = _laid_out(between, self.edges, self.positions, self.shape)
+        out.diagonal(dim1=1, dim2=2).copy_(loops.index_select(0, self.nodes).view(self.shape[:2]))
+        return out
+
+
+class HeldRows:
+    """Where a compressed batch finds its edges in the set."""
+
+    def __init__(self, data: TensorSet, index: Int[Tensor, " B"]) -> None:
+        self.data = data
+        self.index = index
+
+    def laid_out(self, name: str) -> Float[Tensor, " E"]:
+        """The structural value of that name as an edge tensor."""
+        rows = self.data.rows
+        return rows.edge_values(rows.stored(name, self.data), self.index)
+
+
+class StreamedSet(TensorSet):
+    """A set too large to hold: structure is read and inputs are made batch by batch, from disk where the arrays are
+    memory-mapped. If it is to be read ``often``, inputs that take long to make are made once, into a file that nobody
+    else sees and that goes with the set. ``x`` and ``truth`` have no rows, but say what batches will hold."""
+
+    def __init__(
+        self,
+        graphs: GraphSet,
+        encoder: Encoder,
+        *,
+        often: bool = False,
+        device: torch.device | str = "cpu",
+        layout: Literal["auto", "packed", "padded"] = "auto",
+    ) -> None:
+        self.graphs = graphs
+        self.encoder = encoder
+        self.costly = _made_once(graphs, encoder) if often and len(encoder.costly) and graphs.num_nodes else None
+        super().__init__(graphs, np.empty((0, encoder.width), np.float32), device=device, layout=layout)
+
+    def _hold(self, graphs: GraphSet, x: np.ndarray, edge_x: np.ndarray | None) -> None:
+        self.x = torch.from_numpy(x).to(self.device)
+        self.truth = None if graphs.true_saliency is None else self.x.new_empty(0)
+
+    def packed(self, index: np.ndarray | Tensor) -> PackedBatch:
+        part = self._part(index)
+        return part.packed(np.arange(len(part)))
+
+    def padded(self, index: np.ndarray | Tensor, size: int | None = None) -> PaddedBatch:
+        part = self._part(index)
+        return part.padded(np.arange(len(part)), size)
+
+    def _paired(self, order: np.ndarray, sizes: np.ndarray) -> PairedBatch:
+        part = self._part(order)
+        return part._paired(np.arange(len(part)), sizes)
+
+    def compressed(self, index: np.ndarray) -> CompressedBatch:
+        part = self._part(index)
+        return part.compressed(np.arange(len(part)))
+
+    def _part(self, index: np.ndarray | Tensor) -> TensorSet:
+        chosen = index.cpu().numpy() if isinstance(index, Tensor) else index
+        costly = None if self.costly is None else self.costly[ranges(self.graphs.node_ptr, chosen)]
+        return held_set(self.graphs.subset(chosen), self.encoder, costly, device=self.device)
+
+
+def tensor_set(
+    graphs: GraphSet,
+    encoder: Encoder,
+    *,
+    often: bool = False,
+    device: torch.device | str = "cpu",
+    layout: Literal["auto", "packed", "padded"] = "auto",
+) -> TensorSet:
+    """The graphs with inputs made by ``encoder``: all at once, or batch by batch if they would take more than ``HELD``
+    bytes; then what takes long is made once if the set is to be read ``often``."""
+    edge_bytes, node_bytes, graph_bytes = 16 + 4 * encoder.edge_width, 4 * encoder.width, 4 * encoder.graph_width
+    if edge_bytes * graphs.num_edges + node_bytes * graphs.num_nodes + graph_bytes * len(graphs) > HELD:
+        return StreamedSet(graphs, encoder, often=often, device=device, layout=layout)
+    return held_set(graphs, encoder, device=device, layout=layout)
+
+
+def _made_once(graphs: GraphSet, encoder: Encoder) -> np.ndarray:
+    """float32 [N, costly]: the inputs that take long to make, mapped from a file without a name, in the cache if it can
+    be written. The file is written, not its map: a page that finds no room on the disk would end the process."""
+    shape = graphs.num_nodes, len(encoder.costly)
+    with suppress(OSError):
+        data_folder().mkdir(parents=True, exist_ok=True)
+    folder = data_folder() if os.access(data_folder(), os.W_OK) else Path(gettempdir())
+    try:
+        with TemporaryFile(dir=folder) as file:
+            for piece in SetChunks(graphs):
+                file.write(encoder.encode_costly(piece).tobytes())
+            file.flush()
+            return np.memmap(file, np.float32, "r", shape=shape)
+    except OSError as error:
+        size = f"{4 * shape[0] * shape[1] / 2**20:,.0f} MiB"
+        raise InputError(
+            f"cannot write the inputs of {graphs.name}, {size}, to {folder}: {error.strerror}; "
+            "expected room there, or SARGNN_DATA set to a folder with room"
+        ) from error
+
+
+def held_set(graphs: GraphSet, encoder: Encoder, costly: np.ndarray | None = None, **more: Any) -> TensorSet:
+    """The graphs with all inputs that ``encoder`` makes; the costly ones may be there already."""
+    edge_x = encoder.encode_edges(graphs) if encoder.edge_width else None
+    graph_x = encoder.encode_graphs(graphs) if encoder.graph_width else None
+    return TensorSet(graphs, encoder.encode(graphs, costly), edge_x=edge_x, graph_x=graph_x, **more)
+
+
+def _laid_out(
+    values: Float[Tensor, "*F edges"], chosen: Tensor, positions: Tensor, shape: torch.Size
+) -> Float[Tensor, "*F rows n n"]:
+    """The values of the ``chosen`` edges, each at its position in matrices of that shape, which are 0 elsewhere."""
+    out = values.new_zeros(*values.shape[:-1], shape.numel())
+    return out.index_copy_(-1, positions, values.index_select(-1, chosen)).unflatten(-1, shape)
+
+
+def choose_layout(sizes: np.ndarray) -> Literal["packed", "padded"]:
+    """Padded where padding wastes little: small graphs of similar sizes.
+
+    >>> choose_layout(np.array([4, 25])), choose_layout(np.array([30, 30, 620]))
+    ('padded', 'packed')
+    """
+    largest, mean = int(sizes.max()), float(sizes.mean())
+    return "padded" if largest <= PADDED_NODES and largest <= 2.5 * mean + 8 else "packed"
+
+
+def _pairs(index: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The graphs at ``index`` in pairs, the largest with the smallest, pair after pair; and their sizes ``[pairs, 2]``,
+    0 for the partner that the last of an odd number lacks.
+
+    >>> order, sizes = _pairs(np.array([0, 1, 2]), sizes=np.array([3, 9, 5]))
+    >>> order.tolist(), sizes.tolist()
+    ([1, 0, 2], [[9, 3], [5, 0]])
+    """
+    falling = index[np.argsort(-sizes[index], kind="stable")]
+    half = (len(index) + 1) // 2
+    order = np.empty_like(falling)
+    order[::2], order[1::2] = falling[:half], falling[half:][::-1]
+    paired = np.zeros((half, 2), np.int64)
+    paired.ravel()[: len(order)] = sizes[order]
+    return order, paired
+
+
+def _with_zero_row(values: np.ndarray) -> np.ndarray:
+    """A copy with one row of zeros below, for padding to read."""
+    return np.concatenate([values, np.zeros_like(values, shape=(1, *values.shape[1:]))])
+
+
+def _distribution(graphs: GraphSet) -> np.ndarray:
+    """True saliency divided by its sum over each graph; zeros where a graph has none."""
+    assert graphs.true_saliency is not None
+    total = np.bincount(graphs.node_graph, weights=graphs.true_saliency, minlength=len(graphs))
+    return graphs.true_saliency / np.maximum(total, 1e-12)[graphs.node_graph]

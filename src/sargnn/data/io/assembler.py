@@ -1,0 +1,280 @@
+"""From graphs as they were written to a :class:`GraphSet`: the one way that every form but TU's and PyTorch's goes.
+
+A reader gives one :class:`Record` a graph, or a :class:`Window` of many graphs where the file holds columns. The
+:class:`Assembler` takes windows one after the other and keeps arrays only, so that what is in memory is the result and
+one window, whatever the length of the input. What the names of attributes mean:
+
+========================  ==========================================================================================
+``label`` of a node       its category, also where it is a number; so for edges
+other attributes          numbers are attributes, in the natural order of their names; texts are categories, and with
+                          several of them each combination is one
+``node_name``             what to call the node, where not by its id
+``true_saliency``         how much the node truly matters; never an input
+``label`` of a graph      its class; ``y``, ``class`` and ``target`` are other names for it
+``part`` of a graph       ``train``, ``validation`` or ``test`` of an official division
+``graph_name``            what to call the graph
+========================  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from sargnn.data.graphs import GraphSet, sort_edges
+from sargnn.data.io.columns import Column, natural_order, text_of
+from sargnn.data.io.graph_fields import GraphFields
+from sargnn.data.io.growing_array import GrowingArray
+from sargnn.data.io.records import NAME_LENGTH, Record, Rows, Window, window_of
+from sargnn.data.problems import Problem, Problems, merged_note, shown
+
+__all__ = ["Assembler", "assemble_records"]
+
+WINDOW = 4096
+"""Graphs that are assembled at once."""
+
+LONGEST = 4096
+"""Numbers in a list that becomes columns."""
+
+LISTED = 20
+"""Most graphs that were left out and have a note of their own."""
+
+
+def assemble_records(
+    name: str,
+    records: Iterable[Record],
+    problems: Problems,
+    *,
+    labels: str | None = None,
+    labelled: bool = True,
+    file: str | None = None,
+) -> GraphSet:
+    """A set of the graphs in ``records``; raises what is in ``problems`` and what it finds itself.
+
+    >>> path = Record(["a", "b"], [{"mass": 1}, {"mass": 2}], ["a"], ["b"], [{}], {"label": "short"})
+    >>> graphs = assemble_records("paths", [path], Problems())
+    >>> graphs.edges.tolist(), graphs.node_attributes.tolist(), graphs.classes, graphs.node_names.tolist()
+    ([[1, 0], [0, 1]], [[1.0], [2.0]], ('short',), ['a', 'b'])
+    """
+    assembler = Assembler(name, problems, labels=labels, file=file)
+    waiting = iter(records)
+    while some := list(islice(waiting, WINDOW)):
+        assembler.add(window_of(some, assembler.graphs, problems))
+    return assembler.finish(labelled=labelled)
+
+
+class Assembler:
+    """Takes windows, gives a :class:`GraphSet`."""
+
+    def __init__(
+        self,
+        name: str,
+        problems: Problems,
+        *,
+        labels: str | None = None,
+        cells: bool = False,
+        file: str | None = None,
+    ) -> None:
+        self.name = name
+        self.file = file or name
+        """Where the graphs come from, as messages call it."""
+        self.problems = problems
+        self.cells = cells
+        """Whether values were written as text, as in a CSV file."""
+        self.graphs = 0
+        """So many have been added."""
+        self._columns: dict[str, dict[str, Column]] = {"graph": {}, "node": {}, "edge": {}}
+        self._rows = {"graph": 0, "node": 0, "edge": 0}
+        self._first: dict[str, Callable[[str, str, str], Problem]] = {}
+        self._sizes: list[np.ndarray] = []
+        self._edge_counts: list[np.ndarray] = []
+        self._edges = GrowingArray(np.int32, 2)
+        self._merged = 0
+        self._graph_fields = GraphFields(problems, labels)
+        self._node_names: list[np.ndarray | None] = []
+
+    def add(self, window: Window) -> None:
+        """Take the graphs of ``window`` after those that came before."""
+        count = len(window.graphs.graph)
+        self._sizes.append(np.bincount(window.nodes.graph, minlength=count))
+        rows = self._add_edges(window, count)
+        graph_columns = dict(window.graphs.columns)
+        self._graph_fields.take(graph_columns, window.graph_names, partial(self._tell, window.graphs))
+        node_columns = dict(window.nodes.columns)
+        names = node_columns.pop("node_name", None)
+        names = window.node_names if names is None else ["" if name is None else text_of(name) for name in names]
+        self._node_names.append(_names(names, self._sizes[-1]))
+        self._add_columns("graph", window.graphs, graph_columns)
+        self._add_columns("node", window.nodes, node_columns)
+        self._add_columns("edge", window.edges, dict(window.edges.columns), rows)
+        self.graphs += count
+
+    def _add_edges(self, window: Window, count: int) -> np.ndarray:
+        """Sort, merge and, where undirected, mirror; the row of the window that each edge comes from, int64 [E]."""
+        graph, source, target = window.edges.graph, window.source, window.target
+        mirrored = np.flatnonzero(~window.directed & (source != target))
+        row = np.concatenate([np.arange(len(graph)), mirrored])
+        ends = np.stack([np.concatenate([source, target[mirrored]]), np.concatenate([target, source[mirrored]])])
+        order, counts = sort_edges(graph[row], ends[0], ends[1], count)
+        self._merged += len(graph) - int((order < len(graph)).sum())
+        self._edges.extend(ends.T[order])
+        self._edge_counts.append(counts)
+        return row[order]
+
+    def _add_columns(
+        self, each: str, rows: Rows, columns: dict[str, Sequence[Any]], keep: np.ndarray | None = None
+    ) -> None:
+        """Add a window's columns; a column must be in every window that has rows, or in none."""
+        count = len(rows.graph)
+        if not count:
+            return
+        columns = dict(_flat(columns))
+        known = self._columns[each]
+        for name in sorted(known.keys() - columns.keys()):
+            known[name].problems.take([self._tell(rows, name, 0, *known[name].missing)])
+        for name, values in columns.items():
+            if name not in known:
+                kind = {"label": "categories", "true_saliency": "numbers"}.get(name)
+                known[name] = Column(name, each, kind, cells=self.cells)
+                if self._rows[each]:
+                    known[name].problems.take([self._first[each](name, *known[name].missing)])
+            known[name].add(values, partial(self._tell, rows, name), keep)
+        self._first.setdefault(each, self._first_row(rows))
+        self._rows[each] += count
+
+    def _tell(self, rows: Rows, name: str, row: int, got: str, expected: str) -> Problem:
+        file, line = rows.place(row)
+        message = f"got {got} in {shown(name)}{rows.name(row)}, expected {expected}"
+        return Problem(message, file, line, self.graphs + int(rows.graph[row]), name)
+
+    def _first_row(self, rows: Rows) -> Callable[[str, str, str], Problem]:
+        """A problem of the first row of all, for when its window is gone."""
+        (file, line), thing, graph = rows.place(0), rows.name(0), self.graphs + int(rows.graph[0])
+        return lambda name, got, expected: Problem(
+            f"got {got} in {shown(name)}{thing}, expected {expected}", file, line, graph, name
+        )
+
+    def finish(self, *, labelled: bool = True) -> GraphSet:
+        """The set, or all the problems at once; a graph without a class is one if ``labelled``."""
+        if not self.graphs and not self.problems.found:
+            none = Problem("got no graphs, expected at least one", self.file)
+            self.problems.take(self.problems.left_out or [none])
+        fields = self._graph_fields.finish(labelled=labelled)
+        for each, columns in self._columns.items():
+            for column in columns.values():
+                if each != "graph" or column.is_numeric:  # texts about graphs are not used, whatever they are
+                    found = column.check()
+                    self.problems.take(found.found, found.count)
+        self.problems.stop()
+        for each in self._columns:
+            fields |= self._attributes(each)
+        return GraphSet(
+            name=self.name,
+            node_ptr=_pointers(np.concatenate(self._sizes)),
+            edge_ptr=_pointers(np.concatenate(self._edge_counts)),
+            edges=self._edges.take().T,
+            node_names=self._all_node_names(),
+            notes=tuple(self._notes()),
+            **fields,
+        )
+
+    def _all_node_names(self) -> np.ndarray | None:
+        if all(part is None for part in self._node_names):
+            return None
+        parts = zip(self._node_names, self._sizes, strict=True)
+        return np.concatenate([np.array(_positions(sizes)) if part is None else part for part, sizes in parts])
+
+    def _notes(self) -> Iterator[str]:
+        """What to say of the set."""
+        left_out = self.problems.left_out
+        yield from (f"left out: {problem}" for problem in left_out[:LISTED])
+        if len(left_out) > LISTED:
+            yield f"left out: {len(left_out) - LISTED} more; `sargnn data check` lists them"
+        yield from self._graph_fields.notes
+        for each, columns in self._columns.items():
+            texts = [shown(n) for n in sorted(columns, key=natural_order) if not columns[n].is_numeric]
+            if texts and each == "graph":
+                yield f"left out what is not a number of the graphs: {', '.join(texts)}"
+            elif len(texts) > 1:
+                yield f"took each combination of {', '.join(texts)} of the {each}s as one category"
+        if self._merged:
+            yield merged_note(self._merged)
+
+    def _attributes(self, each: str) -> dict[str, Any]:
+        """The numbers and categories of each graph, node or edge, as the fields of a set."""
+        columns = self._columns[each]
+        fields: dict[str, Any] = {}
+        if each == "node" and "true_saliency" in columns:
+            fields["true_saliency"] = columns.pop("true_saliency").numbers()
+        names = sorted(columns, key=natural_order)
+        numeric = [name for name in names if columns[name].is_numeric]
+        if numeric:
+            values = np.empty((len(first := columns[numeric[0]].numbers()), len(numeric)), np.float32)
+            values[:, 0] = first
+            for i, name in enumerate(numeric[1:], 1):
+                values[:, i] = columns[name].numbers()
+            fields |= {f"{each}_attributes": values, f"{each}_attribute_names": tuple(numeric)}
+        texts = [name for name in names if name not in numeric]
+        if texts and each != "graph":
+            codes, categories = _combined([columns[name].categories() for name in texts])
+            fields |= {f"{each}_labels": codes, f"{each}_label_names": categories}
+        return fields
+
+
+def _flat(columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Columns of single values: a list of numbers in ``x`` becomes ``x_0``, ``x_1``, ..."""
+    for name, values in columns.items():
+        if not {type(value) for value in values} - {str, int, float, bool, type(None)}:
+            yield name, values
+            continue
+        plain = [value.tolist() if hasattr(value, "tolist") else value for value in values]
+        longest = max((len(value) for value in plain if isinstance(value, list | tuple)), default=0)
+        if not 0 < longest <= LONGEST:
+            yield name, plain
+            continue
+        for i in range(longest):
+            yield f"{name}_{i}", [_item(value, i) for value in plain]
+
+
+def _item(value: Any, index: int) -> Any:
+    return value[index] if isinstance(value, list | tuple) and index < len(value) else None
+
+
+def _names(names: Sequence[str] | None, sizes: np.ndarray) -> np.ndarray | None:
+    """str [N], or None if they are what nodes without a name are called."""
+    if names is None or names == _positions(sizes):
+        return None
+    return np.array([name[:NAME_LENGTH] for name in names], dtype=np.str_)
+
+
+def _positions(sizes: np.ndarray) -> list[str]:
+    """The names of nodes without one.
+
+    >>> _positions(np.array([2, 1]))
+    ['0', '1', '0']
+    """
+    texts = list(map(str, range(int(sizes.max(initial=0)))))
+    return [text for size in sizes.tolist() for text in texts[:size]]
+
+
+def _combined(columns: list[tuple[np.ndarray, tuple[str, ...]]]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """One category for each combination of those in ``columns``, its parts joined by commas.
+
+    >>> _combined([(np.array([0, 0]), ("C",)), (np.array([1, 0]), ("2", "10"))])
+    (array([1, 0]), ('C,2', 'C,10'))
+    """
+    if len(columns) == 1:
+        return columns[0]
+    distinct, index = np.unique(np.stack([codes for codes, _ in columns]), axis=1, return_inverse=True)
+    texts = [",".join(names[i] for i, (_, names) in zip(row, columns, strict=True)) for row in distinct.T.tolist()]
+    names = sorted(set(texts), key=natural_order)
+    rank = {name: i for i, name in enumerate(names)}
+    return np.array([rank[text] for text in texts], np.int64)[index.reshape(-1)], tuple(names)
+
+
+def _pointers(lengths: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])

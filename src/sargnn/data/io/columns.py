@@ -1,0 +1,266 @@
+"""One column of values as they were written: numbers, or texts that stand for categories.
+
+A column is numeric if most of its values are numbers, and then a text in it is a problem. Otherwise its values are
+categories, named by their text, in their natural order. Every form of file follows these rules, so that the same graphs
+are the same set however they came:
+
+- numbers are ``float32``; true and false are 1 and 0;
+- a category that is a number is written the shortest way: ``7``, ``7.0`` and ``007`` are one category, ``7``;
+- categories are sorted with numbers by value, ``-1 < 7 < 10``, and before texts, ``C2 < C10``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sargnn.data.io.growing_array import GrowingArray
+from sargnn.data.problems import MOST, Problem, Problems, kind_of, shown
+
+__all__ = ["Column", "natural_order", "text_of"]
+
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+PIECES = re.compile(r"[0-9]+|[^0-9]+")
+BOOLEANS = {"true": 1.0, "false": 0.0}
+
+CATEGORIES = 100_000
+"""Distinct texts that a column may have; more are names of things, not categories."""
+
+CHUNK = 1 << 20
+"""Rows that are renumbered at once."""
+
+Tell = Callable[[int, str, str], Problem]
+"""From a row, what came and what was expected to a problem that knows its place."""
+
+
+def text_of(value: Any) -> str:
+    """The name of a category.
+
+    >>> [text_of(value) for value in (7, 7.0, "007", 0.5, " C ", True)]
+    ['7', '7', '7', '0.5', 'C', 'True']
+    """
+    if isinstance(value, str):
+        value = value.strip()
+        if INTEGER.fullmatch(value):
+            value = int(value)
+        elif NUMBER.fullmatch(value) and len(value) <= 30:
+            value = float(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+        value = int(value)
+    return str(value)
+
+
+def natural_order(text: str) -> tuple[Any, ...]:
+    """A key to sort by: numbers in a text count by value, and so do those between commas, with their sign.
+
+    >>> sorted(["C10", "10", "C2", "-1", "7"], key=natural_order)
+    ['-1', '7', '10', 'C2', 'C10']
+    """
+    return tuple(_pieces(part) for part in text.split(",")), text
+
+
+def _pieces(text: str) -> tuple[tuple[int, float, str], ...]:
+    if NUMBER.fullmatch(text):
+        return ((0, float(text), ""),)
+    pieces = PIECES.findall(text)
+    return tuple((0, float(piece), "") if piece[0] in "0123456789" else (1, 0.0, piece) for piece in pieces)
+
+
+class _Unreadable(NamedTuple):
+    """Stands for a value that is neither a number nor a text."""
+
+    got: str
+    expected: str = "a number or a text"
+
+
+class Column:
+    """The values of one column, added part by part and kept as arrays.
+
+    >>> column = Column("symbol", "node")
+    >>> column.add(["N", "C", "N"], tell=lambda row, got, expected: Problem(got))
+    >>> column.is_numeric, column.categories()
+    (False, (array([1, 0, 1]), ('C', 'N')))
+    """
+
+    def __init__(self, name: str, each: str, kind: str | None = None, *, cells: bool = False) -> None:
+        self.name = name
+        self.each = each
+        """What has a value: ``"graph"``, ``"node"`` or ``"edge"``."""
+        self.kind = kind
+        """``"categories"`` or ``"numbers"`` where that is settled, else what most of the values are."""
+        self.cells = cells
+        """Whether everything was written as text, as in a CSV file, so that the text ``"1"`` is a number."""
+        self._rows = 0
+        self._numbers = GrowingArray(np.float64)
+        """NaN where there is none; as long as needed, and so are the codes, which are -1 there."""
+        self._codes = GrowingArray(np.int32)
+        self._codes_of: dict[str, int] = {}
+        self._count = {"number": 0, "text": 0}
+        self._suspects: list[Problem] = []
+        self.problems = Problems()
+
+    def add(self, values: Sequence[Any], tell: Tell, rows: np.ndarray | None = None) -> None:
+        """Look at all ``values`` and keep those of ``rows``, by default all."""
+        values = _plain(values)
+        numbers = None if self.kind == "categories" else self._as_numbers(values)
+        codes = None
+        if numbers is None:
+            meaning = {value: self._meaning(value) for value in dict.fromkeys(values)}
+            numbers, codes = self._look_up(values, meaning, tell)
+        else:
+            self._count["number"] += len(numbers)
+        if numbers is not None:
+            self._require_finite(numbers, codes, tell)
+        if rows is not None:
+            numbers = None if numbers is None else numbers[rows]
+            codes = None if codes is None else codes[rows]
+        count = len(values) if rows is None else len(rows)
+        for array, part, nothing in ((self._numbers, numbers, np.nan), (self._codes, codes, -1)):
+            if part is not None:
+                self._fill_up(array, nothing)
+                array.extend(part)
+        self._rows += count
+
+    def _as_numbers(self, values: Sequence[Any]) -> np.ndarray | None:
+        """float64 [R], if every value is a number."""
+        kinds = set(map(type, values))
+        try:
+            if kinds <= {int, float, bool}:
+                return np.array(values, dtype=np.float64)
+            if self.cells and kinds == {str} and "_" not in "".join(values):  # Python reads 1_0 as 10
+                return np.fromiter(map(float, values), np.float64, len(values))
+        except (ValueError, OverflowError):
+            pass
+        return None
+
+    def _meaning(self, value: Any) -> float | str | _Unreadable | None:
+        """A number, the text of a category, what cannot be read, or None for a missing value."""
+        if isinstance(value, _Unreadable) or value is None:
+            return value
+        if isinstance(value, str):
+            text = value.strip()
+            if self.kind == "categories" or not self.cells:
+                return text_of(text) or None
+            if NUMBER.fullmatch(text):
+                return float(text)
+            return BOOLEANS.get(text.lower(), text_of(text) or None)
+        if value != value:  # NaN is how pandas writes a missing value
+            return None
+        if self.kind == "categories":
+            return text_of(value)
+        try:
+            return float(value)
+        except OverflowError:
+            return float("inf")
+
+    def _look_up(
+        self, values: Sequence[Any], meaning: dict[Any, Any], tell: Tell
+    ) -> tuple[np.ndarray | None, np.ndarray]:
+        """float64 [R], NaN where there is no number, or None for none at all; int32 [R], -1 where there is no text."""
+        number, code = {}, {}
+        for value, meant in meaning.items():
+            number[value] = meant if isinstance(meant, float) else np.nan
+            code[value] = -1
+            if isinstance(meant, str):
+                code[value] = self._codes_of.setdefault(meant, len(self._codes_of))
+        codes = np.fromiter(map(code.__getitem__, values), np.int32, len(values))
+        numbers = np.fromiter(map(number.__getitem__, values), np.float64, len(values))
+        is_number, is_text = ~np.isnan(numbers), codes >= 0
+        bad = np.flatnonzero(~is_number & ~is_text)
+        strange = [(row, meaning[values[row]]) for row in bad[:MOST].tolist()]
+        self.problems.take([tell(row, *(what or self.missing)) for row, what in strange], len(bad))
+        for row in np.flatnonzero(is_text)[: 20 - len(self._suspects)].tolist():
+            expected = "a number" if self.kind == "numbers" else "a number, as most others are"
+            self._suspects.append(tell(row, shown(values[row]), expected))
+        self._count["number"] += int(is_number.sum())
+        self._count["text"] += int(is_text.sum())
+        return numbers if is_number.any() else None, codes
+
+    def _require_finite(self, numbers: np.ndarray, codes: np.ndarray | None, tell: Tell) -> None:
+        with np.errstate(over="ignore"):
+            good = np.isfinite(numbers.astype(np.float32))
+        if good.all():
+            return
+        if codes is not None:
+            good |= np.isnan(numbers)  # texts, and what has been told already
+        bad = np.flatnonzero(~good)
+        values = [(row, float(numbers[row])) for row in bad[:MOST].tolist()]
+        told = [(row, self.missing if np.isnan(value) else (str(value), "a finite number")) for row, value in values]
+        self.problems.take([tell(row, *what) for row, what in told], len(bad))
+
+    @property
+    def missing(self) -> tuple[str, str]:
+        """What came and what was expected where there is no value."""
+        return "no value", f"one for every {self.each}"
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.kind == "numbers" or self._count["number"] > self._count["text"]
+
+    def check(self) -> Problems:
+        """All that is wrong with the column: values that are missing or cannot be read, texts among numbers, and texts
+        that are too many to be categories."""
+        if self.is_numeric and self._count["text"]:
+            self.problems.take(self._suspects, self._count["text"])
+        elif len(self._codes_of) > CATEGORIES:
+            message = f"got {len(self._codes_of)} different values in {shown(self.name)}, expected at most {CATEGORIES}"
+            self.problems.take([replace(self._suspects[0], message=f"{message} categories")])
+        return self.problems
+
+    def numbers(self) -> np.ndarray:
+        """float32 [R], for a numeric column."""
+        return self._numbers.take().astype(np.float32)
+
+    def categories(self) -> tuple[np.ndarray, tuple[str, ...]]:
+        """int64 [R], an index into the names; the names, in natural order."""
+        self._fill_up(self._codes, -1)
+        codes = self._codes.take()
+        if len(self._numbers):
+            self._name_numbers(self._numbers.take(), codes)
+        pieces = [slice(start, start + CHUNK) for start in range(0, len(codes), CHUNK)]
+        present = np.zeros(len(self._codes_of) + 1, bool)
+        for piece in pieces:
+            present[codes[piece]] = True
+        texts = list(self._codes_of)
+        names = sorted((text for text, is_there in zip(texts, present, strict=False) if is_there), key=natural_order)
+        rank = np.full(len(texts) + 1, -1, np.int64)
+        rank[[self._codes_of[name] for name in names]] = np.arange(len(names))
+        found = np.empty(len(codes), np.int64)
+        for piece in pieces:
+            found[piece] = rank[codes[piece]]
+        return found, tuple(names)
+
+    def _name_numbers(self, numbers: np.ndarray, codes: np.ndarray) -> None:
+        """Give numbers among texts the codes of their names."""
+        numbers = np.concatenate([numbers, np.full(len(codes) - len(numbers), np.nan)])
+        rows = np.flatnonzero((codes < 0) & ~np.isnan(numbers))
+        distinct, index = np.unique(numbers[rows], return_inverse=True)
+        own = [self._codes_of.setdefault(text_of(number), len(self._codes_of)) for number in distinct.tolist()]
+        codes[rows] = np.array(own, np.int32)[index]
+
+    def _fill_up(self, array: GrowingArray, value: int | float) -> None:
+        """Rows that were added while this kind of value had not come yet."""
+        array.fill(self._rows - len(array), value)
+
+
+def _plain(values: Sequence[Any]) -> Sequence[Any]:
+    """The same as Python's own numbers and texts; whatever is neither becomes :class:`_Unreadable`."""
+    if set(map(type, values)) <= {str, int, float, bool, type(None)}:
+        return values
+    return [_plain_value(value) for value in values]
+
+
+def _plain_value(value: Any) -> Any:
+    if hasattr(value, "tolist"):  # a number of NumPy or PyTorch
+        value = value.tolist()
+    if isinstance(value, Decimal):
+        value = float(value)
+    if value is None or type(value) in (str, int, float, bool):
+        return value
+    return str(value) if isinstance(value, str) else _Unreadable(kind_of(value))

@@ -1,0 +1,222 @@
+"""A set of graphs written in another form, to be read back as the same set.
+
+=============  ===========================================================================================
+``graphset``   the folder of :meth:`GraphSet.save`, opened without reading it
+``tu``         a folder in TU format (:mod:`sargnn.data.io.tu`), which holds numbers only
+``csv``        a folder of three tables (:mod:`sargnn.data.io.tables`)
+``jsonl``      a file with one graph a line (:mod:`sargnn.data.io.node_link`)
+``graphml``    a folder of GraphML files (:mod:`sargnn.data.io.graphml`)
+=============  ===========================================================================================
+
+Files are named by number, never by what the data say. A name that ends as those of files do is for a file alone, and
+that of the file ends in ``.jsonl``: so :func:`sargnn.load` and its reader know what is there.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from sargnn.data.graphs import GraphSet
+from sargnn.data.io.columns import natural_order
+from sargnn.data.io.named_values import Columns, PlainSet, exact
+from sargnn.data.sources import SUFFIXES
+from sargnn.errors import InputError
+from sargnn.files import write_file, write_folder
+
+__all__ = ["FORMS", "convert"]
+
+NUMBERS = re.compile(r"-?[0-9]+(,-?[0-9]+)*")
+NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def convert(graphs: GraphSet, path: Path | str, to: str) -> list[str]:
+    """Write ``graphs`` to ``path``, which is new, in the form ``to``; what that form cannot hold, in words.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from sargnn import load, pack
+    >>> graphs = pack([(2, [(0, 1), (1, 0)]), (1, [])], y=[1, 0], classes=["dot", "edge"])
+    >>> with TemporaryDirectory() as folder:
+    ...     convert(graphs, Path(folder, "graphs.jsonl"), "jsonl")
+    ...     load(Path(folder, "graphs.jsonl")).fingerprint == graphs.fingerprint
+    []
+    True
+    """
+    path = Path(path)
+    if to not in FORMS:
+        raise InputError(f"to: got {to!r}, expected one of {', '.join(FORMS)}")
+    _require_fitting_name(path, to)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(f"{path}: is there already, expected a new {'file' if to == 'jsonl' else 'folder'}")
+    return FORMS[to](graphs, path)
+
+
+def _require_fitting_name(path: Path, to: str) -> None:
+    suffix = path.suffix.lower()
+    stem = path.with_suffix("") if suffix in SUFFIXES else path
+    if to == "jsonl" and suffix != ".jsonl":
+        raise InputError(f"{path}: got a name for jsonl, expected one that ends in .jsonl, such as {stem}.jsonl")
+    if to != "jsonl" and suffix in SUFFIXES:
+        forms = ", ".join(form for form in FORMS if form != "jsonl")
+        raise InputError(f"{path}: got the name of a file, expected that of a folder, such as {stem}, for {forms}")
+
+
+def _to_graphset(graphs: GraphSet, path: Path) -> list[str]:
+    graphs.save(path)
+    return []
+
+
+def _to_tables(graphs: GraphSet, path: Path) -> list[str]:
+    plain = PlainSet.of(graphs)
+    number = np.arange(len(graphs))
+    position = np.arange(graphs.num_nodes) - graphs.node_ptr[graphs.node_graph]
+    directed = {"directed": [str(value).lower() for value in plain.directed.tolist()]} if plain.directed.any() else {}
+    source, target = plain.ends
+    with write_folder(path) as folder:
+        _write_csv(folder / "graphs.csv", {"graph": number.tolist(), **directed, **plain.graphs})
+        nodes = {"graph": graphs.node_graph.tolist(), "node": position.tolist()}
+        _write_csv(folder / "nodes.csv", {**nodes, **plain.nodes})
+        edges = {"graph": plain.edge_graph.tolist(), "source": source.tolist(), "target": target.tolist()}
+        _write_csv(folder / "edges.csv", {**edges, **plain.edges})
+    return []
+
+
+def _write_csv(path: Path, columns: Columns) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def _to_json_lines(graphs: GraphSet, path: Path) -> list[str]:
+    lines = []
+    for attributes, directed, nodes, edges in _one_by_one(graphs):
+        item = {"directed": directed, "multigraph": False, "graph": attributes, "nodes": nodes, "edges": edges}
+        lines.append(json.dumps(item, ensure_ascii=False, allow_nan=False) + "\n")
+    write_file(path, "".join(lines))
+    return []
+
+
+Rows = list[dict[str, Any]]
+
+
+def _one_by_one(graphs: GraphSet) -> Iterator[tuple[dict[str, Any], bool, Rows, Rows]]:
+    """Of each graph: its attributes, whether it is directed, its nodes and its edges."""
+    plain = PlainSet.of(graphs)
+    ids = (np.arange(graphs.num_nodes) - graphs.node_ptr[graphs.node_graph]).tolist()
+    source, target = plain.ends.tolist()
+    graph_rows = _rows(plain.graphs, len(graphs))
+    node_rows = _rows({"id": ids, **plain.nodes}, graphs.num_nodes)
+    edge_rows = _rows({"source": source, "target": target, **plain.edges}, len(source))
+    edge_ptr = np.searchsorted(plain.edge_graph, np.arange(len(graphs) + 1))
+    for g in range(len(graphs)):
+        nodes = node_rows[graphs.node_ptr[g] : graphs.node_ptr[g + 1]]
+        edges = edge_rows[edge_ptr[g] : edge_ptr[g + 1]]
+        yield graph_rows[g], bool(plain.directed[g]), nodes, edges
+
+
+def _rows(columns: Columns, count: int) -> Rows:
+    if not columns:
+        return [{} for _ in range(count)]
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _to_graphml(graphs: GraphSet, path: Path) -> list[str]:
+    digits = len(str(max(len(graphs) - 1, 0)))
+    with write_folder(path) as folder:
+        for g, (attributes, directed, nodes, edges) in enumerate(_one_by_one(graphs)):
+            text = "\n".join(_graphml(attributes, directed, nodes, edges))
+            (folder / f"{g:0{digits}d}.graphml").write_text(text + "\n", encoding="utf-8")
+    return []
+
+
+def _graphml(attributes: dict[str, Any], directed: bool, nodes: Rows, edges: Rows) -> Iterator[str]:
+    own = {"graph": [attributes], "node": nodes, "edge": edges}
+    structure = {"graph": (), "node": ("id",), "edge": ("source", "target")}
+    keys: dict[tuple[str, str], str] = {}
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+    for each, rows in own.items():
+        for name, value in next(iter(rows), {}).items():
+            if name not in structure[each]:
+                key = keys[each, name] = f"d{len(keys)}"
+                kind = "string" if isinstance(value, str) else "double"
+                yield f'  <key id="{key}" for="{each}" attr.name={quoteattr(_xml(name))} attr.type="{kind}"/>'
+    yield f'  <graph edgedefault="{"directed" if directed else "undirected"}">'
+    yield from _data(keys, "graph", attributes, "    ")
+    for each in ("node", "edge"):
+        for row in own[each]:
+            places = " ".join(f'{name}="{row[name]}"' for name in structure[each])
+            yield f"    <{each} {places}>"
+            yield from _data(keys, each, row, "      ")
+            yield f"    </{each}>"
+    yield "  </graph>"
+    yield "</graphml>"
+
+
+def _data(keys: dict[tuple[str, str], str], each: str, row: dict[str, Any], indent: str) -> Iterator[str]:
+    for name, value in row.items():
+        if (each, name) in keys:
+            yield f'{indent}<data key="{keys[each, name]}">{escape(_xml(str(value)))}</data>'
+
+
+def _xml(text: str) -> str:
+    if found := NOT_XML.search(text):
+        raise InputError(f"got the character {found[0]!r} in {text[:40]!r}, expected one that XML can hold")
+    return text
+
+
+def _to_tu(graphs: GraphSet, path: Path) -> list[str]:
+    """What has no name in the format gets a note; a text becomes its number."""
+    name = re.sub(r"\W+", "_", path.resolve().name, flags=re.ASCII) or "graphs"
+    notes: list[str] = []
+    first = graphs.node_ptr[graphs.edge_graph]
+    with write_folder(path) as folder:
+
+        def write(kind: str, lines: Iterable[str]) -> None:
+            (folder / f"{name}_{kind}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
+
+        write("A", (f"{source + 1}, {target + 1}" for source, target in (graphs.edges + first).T.tolist()))
+        write("graph_indicator", (str(graph + 1) for graph in graphs.node_graph.tolist()))
+        for kind, codes, names in (
+            ("graph_labels", graphs.y, graphs.classes),
+            ("node_labels", graphs.node_labels, graphs.node_label_names),
+            ("edge_labels", graphs.edge_labels, graphs.edge_label_names),
+        ):
+            if codes is not None:
+                numbers = _numbers(names or list(map(str, range(int(codes.max(initial=-1)) + 1))), kind, notes)
+                write(kind, (numbers[code] for code in codes.tolist()))
+        for kind in ("graph_attributes", "node_attributes", "edge_attributes"):
+            values = getattr(graphs, kind)
+            if values is not None:
+                columns = [exact(values[:, i]) for i in range(values.shape[1])]
+                write(kind, (", ".join(map(str, row)) for row in zip(*columns, strict=True)))
+    lost = [field for field in ("part", "true_saliency", "node_names") if getattr(graphs, field) is not None]
+    lost += ["graph_names"] if graphs.graph_names else []
+    return [*notes, *(f"TU format has no place for {field}" for field in lost)]
+
+
+def _numbers(names: Sequence[str], kind: str, notes: list[str]) -> list[str]:
+    """The names as TU writes them: whole numbers, as many in each; others are counted, and a note says how."""
+    whole = all(NUMBERS.fullmatch(name) for name in names) and len({name.count(",") for name in names}) <= 1
+    if whole and list(names) == sorted(names, key=natural_order):
+        return [name.replace(",", ", ") for name in names]
+    meaning = ", ".join(f"{i} = {name!r}" for i, name in enumerate(names[:20]))
+    notes.append(f"TU format has numbers only, so in {kind} {meaning}{', ...' if len(names) > 20 else ''}")
+    return list(map(str, range(len(names))))
+
+
+FORMS = {
+    "graphset": _to_graphset,
+    "tu": _to_tu,
+    "csv": _to_tables,
+    "jsonl": _to_json_lines,
+    "graphml": _to_graphml,
+}

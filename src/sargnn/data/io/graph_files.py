@@ -1,0 +1,114 @@
+"""Graphs in files of their own: GraphML, GEXF, node-link JSON and JSON lines, one file or a folder of them.
+
+The class of a graph is one of its attributes; or it stands in a ``labels.csv`` in the folder, with the columns ``file``
+and ``label``; or, where the files lie in subfolders, it is the name of the subfolder. Files are taken in the natural
+order of their names, ``mol2`` before ``mol10``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from sargnn.data.graphs import GraphSet
+from sargnn.data.io.assembler import assemble_records
+from sargnn.data.io.columns import natural_order
+from sargnn.data.io.csv_files import CsvTable
+from sargnn.data.io.gexf import read_gexf
+from sargnn.data.io.graph_fields import CLASS_NAMES
+from sargnn.data.io.graphml import read_graphml
+from sargnn.data.io.node_link import read_json, read_json_lines
+from sargnn.data.io.records import Record
+from sargnn.data.problems import Problems, refused, shown
+
+__all__ = ["FORMS", "graph_files_in", "read_graph_files"]
+
+FORMS: dict[str, Callable[[Path, Problems], Iterator[Record]]] = {
+    ".graphml": read_graphml,
+    ".gexf": read_gexf,
+    ".json": read_json,
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+}
+"""From the end of a file's name to its reader."""
+
+LABELS = "labels.csv"
+
+
+def graph_files_in(folder: Path) -> list[Path]:
+    """The graph files in a folder or, if there are none, those in its subfolders."""
+    try:
+        for pattern in ("*", "*/*"):
+            found = [path for path in folder.glob(pattern) if path.suffix.lower() in FORMS and path.is_file()]
+            if visible := [path for path in found if not path.name.startswith(".")]:
+                return sorted(visible, key=lambda path: [natural_order(part) for part in path.parts])
+    except OSError as error:
+        raise refused(f"cannot read ({error.strerror})", error.filename) from error
+    return []
+
+
+def read_graph_files(path: Path, problems: Problems, *, labels: str | None = None, labelled: bool = True) -> GraphSet:
+    """The graphs of one file, or of a folder of files; see :mod:`sargnn.data.io.assembler` for what attributes mean."""
+    if not path.is_dir():
+        records, name = _records([path], problems), path.stem
+    else:
+        files, name = graph_files_in(path), path.resolve().name
+        classes = _classes(path, files, problems, labels, labelled)
+        records = _with_classes(_records(files, problems), classes, labels or "label")
+    return assemble_records(name, records, problems, labels=labels, labelled=labelled, file=str(path))
+
+
+def _records(files: list[Path], problems: Problems) -> Iterator[Record]:
+    """The graphs of all files; a file that cannot be read is a problem, and the next one is read."""
+    count = 0
+    for path in files:
+        with problems.caught():
+            since = len(problems.found)
+            for record in FORMS[path.suffix.lower()](path, problems):
+                problems.belong_to(count, since)
+                if record.name is None and len(files) > 1:
+                    record.name = path.stem
+                yield record
+                count += 1
+                since = len(problems.found)
+
+
+def _with_classes(records: Iterator[Record], classes: dict[str, str], key: str) -> Iterator[Record]:
+    for record in records:
+        known = classes.get(str(record.file))
+        yield record if known is None else replace(record, attributes={**record.attributes, key: known})
+
+
+def _classes(folder: Path, files: list[Path], problems: Problems, labels: str | None, labelled: bool) -> dict[str, str]:
+    """From the path of a file to the class of its graphs, where files or folders say so."""
+    if (folder / LABELS).is_file():
+        with problems.caught():
+            return _listed_classes(folder, files, problems, labels, labelled)
+    if files and files[0].parent != folder:
+        return {str(path): path.parent.name for path in files}
+    return {}
+
+
+def _listed_classes(
+    folder: Path, files: list[Path], problems: Problems, labels: str | None, labelled: bool
+) -> dict[str, str]:
+    table = CsvTable(folder / LABELS, problems)
+    file_column = table.column("file", "graph", "name")
+    label_column = table.column(*([labels] if labels else CLASS_NAMES))
+    if file_column is None or label_column is None:
+        got, expected = ", ".join(map(shown, table.header)), f"'file' and {shown(labels or 'label')}"
+        raise refused(f"got columns {got}, expected {expected}", table.path, 1)
+    by_name = {name: path for path in files for name in (path.stem, path.name, path.relative_to(folder).as_posix())}
+    found: dict[str, str] = {}
+    for line, row in table.rows():
+        path = by_name.get(row[file_column].strip())
+        if path is None:
+            got = shown(row[file_column])
+            problems.add(got, "the name of a graph file", file=str(table.path), line=line, field="file")
+        else:
+            found[str(path)] = row[label_column]
+    for path in files:
+        if labelled and str(path) not in found:
+            problems.add(f"no row for {shown(path.name)}", "one for every file", file=str(table.path), field="file")
+    return found

@@ -1,0 +1,122 @@
+"""JSON in the node-link form of NetworkX and D3, one graph or a list of them in a file, or one a line.
+
+A graph is ``{"directed": false, "graph": {"label": "a"}, "nodes": [{"id": 0, ...}], "edges": [{"source": 0, "target":
+1, ...}]}``. ``edges`` may be called ``links``, and the class may stand beside ``nodes`` too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sargnn.data.io.records import Record
+from sargnn.data.problems import Problems, kind_of, refused, shown
+
+__all__ = ["read_json", "read_json_lines"]
+
+FILE_LIMIT = 1 << 28
+"""Bytes of one file, or of one line of JSON lines: what has to be in memory at once."""
+STRUCTURE = ("directed", "multigraph", "graph", "nodes", "edges", "links")
+
+
+def read_json(path: Path, problems: Problems) -> Iterator[Record]:
+    """The graph, or the list of graphs, of a JSON file."""
+    try:
+        if (size := path.stat().st_size) > FILE_LIMIT:
+            expected = f"at most {FILE_LIMIT}; write one graph a line to a .jsonl file"
+            raise refused(f"got {size} bytes, expected {expected}", path)
+        content = _parse(path.read_bytes())
+    except OSError as error:
+        raise refused(f"cannot read ({error.strerror})", path) from error
+    except _NotJson as error:
+        raise refused(f"got {error}, expected JSON", path, error.line) from error
+    for item in content if isinstance(content, list) else [content]:
+        yield from _record(item, str(path), None, problems)
+
+
+def read_json_lines(path: Path, problems: Problems) -> Iterator[Record]:
+    """The graphs of a file with one on each line; empty lines are skipped."""
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while line := file.readline(FILE_LIMIT):
+                number += 1
+                if not line.strip():
+                    continue
+                try:
+                    item = _parse(line)
+                except _NotJson as error:
+                    problems.add(str(error), "a graph in JSON", file=str(path), line=number)
+                    continue
+                yield from _record(item, str(path), number, problems)
+    except OSError as error:
+        raise refused(f"cannot read ({error.strerror})", path) from error
+
+
+class _NotJson(ValueError):
+    """Says what came instead of JSON."""
+
+    line: int | None = None
+
+
+def _parse(text: bytes) -> Any:
+    try:
+        return json.loads(text.decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        found = _NotJson(f"a mistake in column {error.colno} ({error.msg})")
+        found.line = error.lineno
+        raise found from error
+    except UnicodeDecodeError as error:
+        raise _NotJson("bytes that are not UTF-8 text") from error
+    except (ValueError, RecursionError) as error:  # a number of too many digits, lists in lists in lists
+        raise _NotJson(f"what cannot be parsed ({type(error).__name__})") from error
+
+
+def _record(item: Any, file: str, line: int | None, problems: Problems) -> Iterator[Record]:
+    """The graph that ``item`` is, or nothing and a problem."""
+    where = {"file": file, "line": line}
+    if not isinstance(item, dict):
+        problems.add(kind_of(item), 'a graph {"nodes": [...], "edges": [...]}', **where)
+        return
+    nodes: Any = item.get("nodes")
+    edges: Any = item.get("edges", item.get("links"))
+    graph: Any = item.get("graph", {})
+    fine = True
+    for name, rows in (("nodes", nodes), ("edges", edges)):
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            problems.add(f"no list of {name}", f'"{name}": [{{...}}, ...]', field=name, **where)
+            fine = False
+    if not isinstance(graph, dict):
+        problems.add(f"{kind_of(graph)} in 'graph'", "an object", field="graph", **where)
+        fine = False
+    if not fine:
+        return
+    beside = {key: value for key, value in item.items() if key not in STRUCTURE}
+    attributes = {**beside, **graph}
+    yield Record(
+        nodes=[_id(node, "id", where, problems) for node in nodes],
+        node_rows=[_without(node, "id") for node in nodes],
+        sources=[_id(edge, "source", where, problems) for edge in edges],
+        targets=[_id(edge, "target", where, problems) for edge in edges],
+        edge_rows=[_without(edge, "source", "target", "key") for edge in edges],
+        name=attributes.pop("name", None),
+        attributes=attributes,
+        directed=item.get("directed") is True,
+        file=file,
+        line=line,
+    )
+
+
+def _id(row: dict[str, Any], name: str, where: dict[str, Any], problems: Problems) -> Any:
+    value = row.get(name)
+    if isinstance(value, str | int | float):
+        return value
+    got = f"no {name}" if value is None else f"{kind_of(value)} as {name}"
+    problems.add(f"{got} in {shown(row)}", "a number or a text", field=name, **where)
+    return None
+
+
+def _without(row: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in names}

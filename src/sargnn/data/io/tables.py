@@ -1,0 +1,242 @@
+"""Three tables in a folder, CSV or Parquet: ``graphs``, ``nodes`` and ``edges``.
+
+===============  ================================================================================================
+``graphs.csv``   ``graph`` and, where known, ``label``; ``directed`` (true or false) where an edge leads one way
+``nodes.csv``    ``graph``, ``node`` (or ``id``), then whatever there is to say of a node
+``edges.csv``    ``graph``, ``source``, ``target``, then whatever there is to say of an edge
+===============  ================================================================================================
+
+The graphs are in the order of ``graphs.csv``; rows of the others may come in any order. Tables too large to be in
+memory as text are first split, on disk, into parts of whole graphs, and then read part by part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from sargnn.data.graphs import GraphSet
+from sargnn.data.io.assembler import Assembler
+from sargnn.data.io.columns import text_of
+from sargnn.data.io.csv_files import CsvTable
+from sargnn.data.io.parquet_files import ParquetTable
+from sargnn.data.io.records import Rows, Window
+from sargnn.data.io.table_chunks import Chunk, SplitTable, TableFile
+from sargnn.data.problems import Problems, refused, shown
+
+__all__ = ["has_tables", "read_tables"]
+
+COLUMNS = {
+    "graphs": (("graph",),),
+    "nodes": (("graph",), ("node", "id")),
+    "edges": (("graph",), ("source",), ("target",)),
+}
+"""What each table must have, under the first name or another."""
+
+PART = 4 << 20
+"""Bytes of tables that are in memory at once; as Python objects they take thirty times as much."""
+MOST_PARTS = 1024
+
+DIRECTED = {"true": True, "1": True, "false": False, "0": False}
+
+
+def has_tables(folder: Path) -> bool:
+    """Whether ``folder`` looks like one for :func:`read_tables`."""
+    return any((folder / f"{name}{suffix}").is_file() for name in COLUMNS for suffix in (".csv", ".parquet"))
+
+
+def read_tables(folder: Path, problems: Problems, *, labels: str | None = None, labelled: bool = True) -> GraphSet:
+    """The graphs of three tables; see :mod:`sargnn.data.io.assembler` for what the columns mean."""
+    graphs, nodes, edges = (_Opened(folder, name, problems) for name in COLUMNS)
+    problems.stop()
+    assembler = Assembler(folder.resolve().name, problems, labels=labels, cells=nodes.table.cells, file=graphs.file)
+    for window in _Reader(graphs, nodes, edges).windows():
+        assembler.add(window)
+    return assembler.finish(labelled=labelled)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some rows of a table, and the graph of each."""
+
+    graph: np.ndarray
+    """int64 [R]."""
+    chunk: Chunk
+
+    def sorted(self) -> _Part:
+        """By graph; rows of one graph keep their order."""
+        if (np.diff(self.graph) >= 0).all():
+            return self
+        order = np.argsort(self.graph, kind="stable")
+        return _Part(self.graph[order], self.chunk.take(order))
+
+
+class _Opened:
+    """One of the tables: its rows, and complaints about them."""
+
+    def __init__(self, folder: Path, name: str, problems: Problems) -> None:
+        files = {suffix: folder / f"{name}{suffix}" for suffix in (".csv", ".parquet")}
+        kind = ".parquet" if (folder / "nodes.parquet").is_file() else ".csv"
+        if not files[kind].is_file():
+            got = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
+            raise refused(f"got {got}, expected {', '.join(f'{table}{kind}' for table in COLUMNS)}", folder)
+        self.table: TableFile = (CsvTable if kind == ".csv" else ParquetTable)(files[kind], problems)
+        self.file = str(files[kind])
+        self.name = name
+        self.problems = problems
+        for names in COLUMNS[name]:
+            if self.table.column(*names) is None:
+                got = ", ".join(map(shown, self.table.header))
+                self.refuse(1, f"columns {got}", f"one called {shown(names[0])}", names[0])
+
+    def refuse(self, line: int, got: str, expected: str, field: str, graph: int | None = None) -> None:
+        self.problems.add(got, expected, file=self.file, line=line, graph=graph, field=field)
+
+    def values(self, part: _Part, *names: str) -> Sequence[Any]:
+        """A column that there is."""
+        column = self.table.column(*names)
+        assert column is not None
+        return part.chunk.columns[column]
+
+    def ids(self, part: _Part, *names: str) -> list[str]:
+        """A column of ids, as text."""
+        values = self.values(part, *names)
+        return list(map(str.strip, values)) if self.table.cells else [_id(value) for value in values]
+
+    def rows(self, part: _Part, start: int, name: Callable[[int], str] = lambda row: "") -> Rows:
+        """The columns, but for those that say which graph and node; ``start`` is the first graph."""
+        special = {self.table.column(*names) for names in COLUMNS[self.name]}
+        if self.name == "graphs":
+            special.add(self.table.column("directed"))
+        wanted = [(i, header) for i, header in enumerate(self.table.header) if header and i not in special]
+        return Rows(
+            graph=part.graph - start,
+            columns={header: part.chunk.columns[i] for i, header in wanted},
+            place=lambda row: (self.file, int(part.chunk.lines[row])),
+            name=name,
+        )
+
+
+class _Reader:
+    """Three open tables."""
+
+    def __init__(self, graphs: _Opened, nodes: _Opened, edges: _Opened) -> None:
+        self.graphs, self.nodes, self.edges = graphs, nodes, edges
+        whole = Chunk.joined(list(graphs.table.chunks()), len(graphs.table.header))
+        ids = graphs.ids(_Part(np.arange(len(whole)), whole), "graph")
+        self.index: dict[str, int] = {}
+        first_rows: list[int] = []
+        for row, id_ in enumerate(ids):
+            if id_ in self.index:
+                graphs.refuse(int(whole.lines[row]), f"graph {shown(id_)} again", "every graph once", "graph")
+            else:
+                self.index[id_] = len(first_rows)
+                first_rows.append(row)
+        self.rows = whole.take(np.array(first_rows, np.int64))
+
+    def windows(self) -> Iterator[Window]:
+        """The graphs, as many at once as fit into memory."""
+        total = len(self.rows)
+        parts = min(-(-(self.nodes.table.size + self.edges.table.size) // PART), MOST_PARTS, total)
+        if parts < 2:
+            if total:
+                yield self._window(0, total, self._whole(self.nodes), self._whole(self.edges))
+            return
+        bounds = np.linspace(0, total, parts + 1).astype(int).tolist()
+        with TemporaryDirectory(prefix="sargnn-") as folder:
+            split = []
+            for opened in (self.nodes, self.edges):
+                split.append(SplitTable(Path(folder, opened.name), bounds, len(opened.table.header)))
+                split[-1].fill(self._chunks(opened))
+            for part in range(parts):
+                nodes, edges = (_Part(*table.read(part)) for table in split)
+                yield self._window(bounds[part], bounds[part + 1], nodes, edges)
+
+    def _whole(self, opened: _Opened) -> _Part:
+        found = list(self._chunks(opened))
+        graph = np.concatenate([*(graph for graph, _ in found), np.empty(0, np.int64)])
+        return _Part(graph, Chunk.joined([chunk for _, chunk in found], len(opened.table.header)))
+
+    def _chunks(self, opened: _Opened) -> Iterator[tuple[np.ndarray, Chunk]]:
+        """The rows of a table with the number of their graph; those of a graph that there is not are refused."""
+        for chunk in opened.table.chunks():
+            ids = opened.ids(_Part(chunk.lines, chunk), "graph")
+            graph = np.array([self.index.get(id_, -1) for id_ in ids], np.int64)
+            for row in np.flatnonzero(graph < 0).tolist():
+                expected = f"one that is in {self.graphs.table.path.name}"
+                opened.refuse(int(chunk.lines[row]), f"graph {shown(ids[row])}", expected, "graph")
+            known = np.flatnonzero(graph >= 0)
+            yield (graph, chunk) if len(known) == len(graph) else (graph[known], chunk.take(known))
+
+    def _window(self, start: int, end: int, nodes: _Part, edges: _Part) -> Window:
+        """The graphs from ``start`` to ``end`` with their nodes and edges."""
+        nodes = nodes.sorted()
+        graphs = _Part(np.arange(start, end), self.rows.take(np.arange(start, end)))
+        ids = self.nodes.ids(nodes, "node", "id")
+        node_rows = self.nodes.rows(nodes, start, lambda row: f" of node {shown(ids[row])}")
+        edge_rows = self.edges.rows(edges, start)
+        first = self._first_nodes(graphs, node_rows.graph)[edge_rows.graph]
+        position = self._positions(nodes, ids)
+        names = self.graphs.ids(graphs, "graph")
+        return Window(
+            graphs=self.graphs.rows(graphs, start),
+            nodes=node_rows,
+            edges=edge_rows,
+            source=self._ends(edges, "source", position, first),
+            target=self._ends(edges, "target", position, first),
+            directed=self._directed(graphs)[edge_rows.graph],
+            graph_names=[None if name == str(start + g) else name for g, name in enumerate(names)],
+            node_names=ids,
+        )
+
+    def _first_nodes(self, graphs: _Part, node_graph: np.ndarray) -> np.ndarray:
+        """int64 [G]: where the nodes of each graph start; a graph without any is refused."""
+        sizes = np.bincount(node_graph, minlength=len(graphs.graph))
+        for row in np.flatnonzero(sizes == 0).tolist():
+            expected = f"at least one in {self.nodes.table.path.name}"
+            self.graphs.refuse(int(graphs.chunk.lines[row]), "no nodes", expected, "graph", int(graphs.graph[row]))
+        return np.cumsum(sizes) - sizes
+
+    def _positions(self, nodes: _Part, ids: list[str]) -> dict[tuple[int, str], int]:
+        """From graph and id to the row of the node; an id that comes twice in a graph is refused."""
+        graph = nodes.graph.tolist()
+        position = dict(zip(zip(graph, ids, strict=True), range(len(ids)), strict=True))
+        if len(position) < len(ids):
+            seen: set[tuple[int, str]] = set()
+            for row, key in enumerate(zip(graph, ids, strict=True)):
+                if key in seen:
+                    line, got = int(nodes.chunk.lines[row]), f"node {shown(ids[row])} again"
+                    self.nodes.refuse(line, got, "every id once", "node", graph[row])
+                seen.add(key)
+        return position
+
+    def _ends(self, edges: _Part, end: str, position: dict[tuple[int, str], int], first: np.ndarray) -> np.ndarray:
+        """int64 [E]: the positions, within their graphs, of one end of each edge; what is no node is refused."""
+        ids = self.edges.ids(edges, end)
+        keys = zip(edges.graph.tolist(), ids, strict=True)
+        found = np.fromiter((position.get(key, -1) for key in keys), np.int64, len(ids))
+        for row in np.flatnonzero(found < 0).tolist():
+            line, got = int(edges.chunk.lines[row]), f"{end} {shown(ids[row])}"
+            self.edges.refuse(line, got, "a node of its graph", end, int(edges.graph[row]))
+        return np.where(found < 0, 0, found - first)
+
+    def _directed(self, graphs: _Part) -> np.ndarray:
+        """bool [G]."""
+        if self.graphs.table.column("directed") is None:
+            return np.zeros(len(graphs.graph), bool)
+        values = [_id(value).lower() for value in self.graphs.values(graphs, "directed")]
+        for row, value in enumerate(values):
+            if value not in DIRECTED:
+                line, got = int(graphs.chunk.lines[row]), f"{shown(value)} in 'directed'"
+                self.graphs.refuse(line, got, "true or false", "directed", int(graphs.graph[row]))
+        return np.array([DIRECTED.get(value, False) for value in values], bool)
+
+
+def _id(value: Any) -> str:
+    """An id as text; the same in CSV, where all is text, and in Parquet."""
+    return value.strip() if isinstance(value, str) else text_of(value)

@@ -1,0 +1,66 @@
+"""Going through a set of any size in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from sargnn.data.graphs import CELLS, GraphSet, ranges
+
+__all__ = ["Element", "SetChunks"]
+
+Element = Literal["node", "edge", "graph"]
+"""What labels and attributes belong to; also how the arrays of a :class:`GraphSet` that hold them begin."""
+
+
+class SetChunks:
+    """The graphs at ``index`` (default: all) in chunks of at most ``CELLS`` numbers and one more graph.
+
+    Iterating makes one chunk after the other, as often as asked. A small set is one chunk, in the order of ``index``;
+    those of a larger one follow the order of the set, so that a memory-mapped file is read from its beginning to its
+    end.
+
+    >>> from sargnn.data.graphs import pack
+    >>> [chunk.num_nodes for chunk in SetChunks(pack([(1, []), (2, []), (4, [])]), [2, 0])]
+    [5]
+    """
+
+    def __init__(self, graphs: GraphSet, index: Sequence[int] | np.ndarray | None = None) -> None:
+        self.graphs = graphs
+        self._all = index is None
+        chosen = np.arange(len(graphs)) if index is None else np.asarray(index, np.int64)
+        cells = _cells(graphs)
+        if cells[chosen].sum() > CELLS:
+            chosen = np.sort(chosen)
+        number = (np.cumsum(cells[chosen]) - 1) // CELLS
+        self.indices = np.split(chosen, np.flatnonzero(np.diff(number)) + 1)
+
+    def __iter__(self) -> Iterator[GraphSet]:
+        return iter((self._only,)) if len(self.indices) == 1 else map(self.graphs.subset, self.indices)
+
+    @cached_property
+    def _only(self) -> GraphSet:
+        return self.graphs if self._all else self.graphs.subset(self.indices[0])
+
+    def rows(self, of: Element) -> Iterator[np.ndarray]:
+        """Where the nodes (edges, graphs) of each chunk are in the arrays of the whole set. Chunks without any are left
+        out; if there is none in all of them, one array is empty.
+
+        >>> from sargnn.data.graphs import pack
+        >>> [rows.tolist() for rows in SetChunks(pack([(1, []), (2, []), (4, [])]), [2, 0]).rows("node")]
+        [[3, 4, 5, 6, 0]]
+        """
+        owners = {"node": self.graphs.node_ptr, "edge": self.graphs.edge_ptr, "graph": np.arange(len(self.graphs) + 1)}
+        pointers = owners[of]
+        filled = [some for some in self.indices if (pointers[some + 1] > pointers[some]).any()]
+        return (ranges(pointers, some) for some in filled or self.indices[:1])
+
+
+def _cells(graphs: GraphSet) -> np.ndarray:
+    """int64 [G]: about how many numbers each graph is made of."""
+    attributes = (graphs.graph_attributes, graphs.node_attributes, graphs.edge_attributes)
+    graph, node, edge = (1 if values is None else 1 + values.shape[1] for values in attributes)
+    return graph + node * graphs.sizes + edge * np.diff(graphs.edge_ptr)

@@ -1,0 +1,61 @@
+"""A committee: models of one config that learn side by side, each from its own first weights, and vote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import log
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from sargnn.batching import Batch
+from sargnn.nn.graph_model import Encoding, GraphModel
+
+__all__ = ["Ensemble", "vote"]
+
+
+class Ensemble(GraphModel):
+    r"""M members and their vote.
+
+    .. math::
+        p(y \mid G) = \frac{1}{M} \sum_m p_m(y \mid G), \qquad s = \frac{1}{M} \sum_m s_m
+
+    The vector of a graph is that of all members side by side. Each member learns by its own loss, as if it were alone;
+    what is shared is the order of the graphs and the epoch at which training stops. The saliency is the members' mean,
+    layer by layer: what one draw of first weights finds by chance counts for little in it.
+
+    >>> from sargnn.nn.model import SARGNN, ModelConfig
+    >>> three = Ensemble(SARGNN(ModelConfig(layers=2, hidden=16), inputs=4, classes=2) for _ in range(3)).eval()
+    >>> logits = three(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]))
+    >>> round(logits.exp().sum().item(), 4)  # they are logarithms of probabilities
+    1.0
+    """
+
+    takes_any_layout = True
+
+    def __init__(self, members: Iterable[nn.Module]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+
+    def encode(self, batch: Batch) -> Encoding:
+        """Graph vectors and node features of all members side by side, and their mean saliency."""
+        graphs, nodes, saliency = zip(*(member.encode(batch) for member in self.members), strict=True)  # type: ignore[operator]
+        layers = tuple(torch.stack(layer).mean(0) for layer in zip(*saliency, strict=True))
+        return Encoding(torch.cat(graphs, dim=-1), torch.cat(nodes, dim=-1), layers)
+
+    def head(self, vectors: Float[Tensor, "B Md"]) -> Float[Tensor, "*members B classes"]:
+        """In training the logits of each member, otherwise the logarithm of their mean probabilities."""
+        own = zip(self.members, vectors.chunk(len(self.members), dim=-1), strict=True)
+        logits = torch.stack([member.head(vector) for member, vector in own])  # type: ignore[operator]
+        return logits if self.training else vote(logits)
+
+    def blocks(self) -> list[list[nn.Parameter]]:
+        """The two blocks of alternating training, each of all members."""
+        both = zip(*(member.blocks() for member in self.members), strict=True)  # type: ignore[operator]
+        return [[p for block in blocks for p in block] for blocks in both]
+
+
+def vote(logits: Float[Tensor, "M B classes"]) -> Float[Tensor, "B classes"]:
+    """The logarithm of the mean probabilities of M members; of a single one, its logits as they are."""
+    return logits[0] if len(logits) == 1 else logits.log_softmax(-1).logsumexp(0) - log(len(logits))

@@ -1,0 +1,172 @@
+"""A training run as one HTML file that opens anywhere: the score, the errors, and what the model looked at.
+
+The file needs no network and runs no script. Names and notes come from data and are escaped by the template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from sargnn import viz
+from sargnn.data.graphs import GraphSet
+from sargnn.pages.environment import render as render_template
+from sargnn.viz.molecules import are_molecules, draw_molecule
+
+__all__ = ["GalleryItem", "TrainingReport", "choose_gallery", "render"]
+
+VARIABLES = {
+    viz.INK: "ink", viz.MUTED: "muted", viz.LINE: "line",
+    viz.PAPER: "card", viz.ACCENT: "accent", viz.CONTRAST: "right",
+}  # fmt: skip
+"""The charts' colours to the style sheet's variables, which differ in the dark."""
+
+
+@dataclass(frozen=True, eq=False)
+class GalleryItem:
+    """One graph to show, with what the model said of it."""
+
+    graph: int
+    """Its position in the report's graphs."""
+    true_class: str
+    predicted_class: str
+    probability: float
+    """Of the predicted class."""
+    saliency: np.ndarray
+    """float [n]."""
+    layer: str
+    """Which saliency this is, in words: ``"layer 2"``, ``"mean of layers"``."""
+    true_saliency: np.ndarray | None = None
+    """float [n], where known."""
+
+    @property
+    def right(self) -> bool:
+        return self.true_class == self.predicted_class
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingReport:
+    """Everything that :func:`render` shows."""
+
+    title: str
+    model: str
+    settings: Mapping[str, Mapping[str, object]]
+    """Sections ``model``, ``data`` and ``training``: name of a setting to its value."""
+    graphs: GraphSet
+    fold_sizes: Mapping[str, int]
+    """Part (``train``, ``validation``, ``test``) to its number of graphs."""
+    history: Sequence[Mapping[str, Any]]
+    """One row an epoch, as :func:`sargnn.viz.learning_curves` takes them."""
+    best_epoch: int
+    results: Mapping[str, Mapping[str, int | float]]
+    """Part to ``accuracy``, the ends ``low`` and ``high`` of its 95 % interval, ``graphs`` and ``balanced_accuracy``.
+    The headline is ``test``, or the last part if there is none."""
+    confusion: np.ndarray
+    """int [C, C]: graphs of the headline's part, true class by predicted class."""
+    saliency_auc: float | None
+    """How well saliency ranks the nodes that truly matter, where that is known: 1 is perfect, 0.5 is chance."""
+    gallery: Sequence[GalleryItem]
+    parameters: int
+    train_seconds: float
+    versions: Mapping[str, str]
+    notes: Sequence[str] = ()
+    command: str | None = None
+    """What to type to have this run again."""
+
+
+def render(report: TrainingReport) -> str:
+    """The report as HTML text, complete in itself; the same report gives the same bytes."""
+    headline = "test" if "test" in report.results else list(report.results)[-1]
+    cases = report.confusion.sum()
+    curves = None
+    if report.history:
+        curves = _chart(viz.learning_curves(report.history, best_epoch=report.best_epoch), "curves")
+    return render_template(
+        "report.html.j2",
+        report=report,
+        headline=headline,
+        score=report.results[headline],
+        largest_class=float(report.confusion.sum(axis=1).max(initial=0) / cases) if cases else None,
+        seeds=[section["seed"] for section in report.settings.values() if "seed" in section],
+        facts=_facts(report.graphs),
+        sizes=_chart(viz.size_histogram(report.graphs), "sizes"),
+        confusion=_chart(viz.confusion_matrix(report.confusion, report.graphs.classes), "confusion"),
+        curves=curves,
+        gallery=[(item, _drawing(report.graphs, item, f"graph{i}")) for i, item in enumerate(report.gallery)],
+        colours=[viz.SALIENCY(share, bytes=True)[:3] for share in np.linspace(0, 1, 9)],
+    )
+
+
+def choose_gallery(
+    true: np.ndarray, predicted: np.ndarray, probability: np.ndarray, *, count: int = 12, seed: int = 0
+) -> list[int]:
+    """Positions of ``count`` graphs worth showing, right ones first.
+
+    A third of them are wrong, if there are so many: the surest mistakes of each class. Right ones are drawn at random,
+    so that the picture does not flatter. Both kinds take one graph of every class before a second of any.
+
+    >>> choose_gallery(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0]), np.array([0.9, 0.8, 0.7, 0.6]), count=3)
+    [2, 0, 3]
+    """
+    generator = np.random.default_rng(seed)
+    order = generator.permutation(len(true)).tolist()
+    right = [i for i in order if true[i] == predicted[i]]
+    wrong = sorted((i for i in order if true[i] != predicted[i]), key=lambda i: -probability[i])
+    wrongs = min(len(wrong), count, max(1, count // 3, count - len(right)))
+    return _spread(right, true)[: count - wrongs] + _spread(wrong, true)[:wrongs]
+
+
+def _spread(positions: Sequence[int], true: np.ndarray) -> list[int]:
+    """The same positions with every class's first before any class's second."""
+    turn: dict[int, int] = {}
+    turns = {}
+    for position in positions:
+        kind = int(true[position])
+        turns[position] = turn[kind] = turn.get(kind, -1) + 1
+    return sorted(turns, key=lambda position: turns[position])
+
+
+def _chart(figure: Figure, prefix: str) -> Markup:
+    """A chart in the page's own colours, light or dark."""
+    svg = viz.to_svg(figure, prefix=prefix)
+    for colour, variable in VARIABLES.items():
+        svg = svg.replace(f": {colour}", f": var(--{variable})")
+    return Markup(svg)
+
+
+def _drawing(graphs: GraphSet, item: GalleryItem, prefix: str) -> Markup:
+    if item.true_saliency is None and are_molecules(graphs):
+        drawn = draw_molecule(graphs, item.graph, item.saliency).decode()
+        return Markup(drawn[drawn.index("<svg") :])  # without the XML declaration, which HTML does not have
+    figure = viz.draw_graph(graphs, item.graph, item.saliency, true_saliency=item.true_saliency)
+    return Markup(viz.to_svg(figure, prefix=prefix))
+
+
+def _facts(graphs: GraphSet) -> dict[str, str]:
+    """What a data set is, in a few words each."""
+    inputs = []
+    if graphs.node_labels is not None:
+        inputs.append(_count(len(graphs.node_label_names) or int(graphs.node_labels.max(initial=-1)) + 1, "node label"))
+    if graphs.node_attributes is not None:
+        inputs.append(_count(graphs.node_attributes.shape[1], "node attribute"))
+    if graphs.edge_labels is not None:
+        inputs.append(_count(len(graphs.edge_label_names) or int(graphs.edge_labels.max(initial=-1)) + 1, "edge label"))
+    if graphs.edge_attributes is not None:
+        inputs.append(_count(graphs.edge_attributes.shape[1], "edge attribute"))
+    sizes = graphs.sizes if len(graphs) else np.zeros(1, int)
+    return {
+        "graphs": f"{len(graphs):,}",
+        "classes": f"{len(graphs.classes):,}",
+        "nodes": f"{graphs.num_nodes:,}",
+        "nodes per graph": f"{np.median(sizes):g} (median), {sizes.min():,} to {sizes.max():,}",
+        "given with the graphs": ", ".join(inputs) or "edges only",
+    }
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" + "s" * (number != 1)

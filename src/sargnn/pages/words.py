@@ -1,0 +1,56 @@
+"""Numbers and settings as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["duration", "in_words", "percent", "settings_in_words"]
+
+
+def percent(share: float) -> str:
+    """
+    >>> percent(0.905)
+    '90.5%'
+    """
+    return f"{100 * share:.1f}%"
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> duration(0.84), duration(83.2), duration(7384.0)
+    ('0.8 s', '1 min 23 s', '2 h 3 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def in_words(value: object) -> str:
+    """A setting's value as people write it.
+
+    >>> in_words(True), in_words(None), in_words((64, 64)), in_words(5e-4), in_words(45000)
+    ('yes', 'none', '64, 64', '0.0005', '45,000')
+    """
+    if value is None or isinstance(value, bool):
+        return {True: "yes", False: "no", None: "none"}[value]
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(in_words(part) for part in value) or "none"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {in_words(part)}" for key, part in value.items()) or "none"
+    return str(value)
+
+
+def settings_in_words(changes: Mapping[str, Any]) -> str:
+    """Changed settings as ``--set`` takes them.
+
+    >>> settings_in_words({"name": "gcn", "model": {"layers": 2}, "training": {"learning_rate": 0.005}})
+    'model.layers=2 training.learning_rate=0.005'
+    """
+    sections = ((section, fields) for section, fields in changes.items() if section != "name")
+    return " ".join(f"{section}.{key}={value}" for section, fields in sections for key, value in fields.items())

@@ -1,0 +1,259 @@
+"""The page ``docs/reproduction.md``: tables and figures from the rows that are kept, and what they show and do not."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sargnn.errors import InputError
+from sargnn.files import write_file
+from sargnn.pages.environment import render
+from sargnn.reproduction import figure_notes as sheet
+from sargnn.reproduction import paper
+from sargnn.reproduction.figures import FIGURES, finished_rows
+from sargnn.reproduction.studies import STUDIES, SetFacts
+from sargnn.reproduction.tables import Comparison, Where, band_table, comparisons, markdown
+from sargnn.studies.protocol import CellResult
+from sargnn.studies.store import Row, Store, read_rows
+from sargnn.studies.study import Results, Study, finished_results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["page", "write_page"]
+
+PRESET = "quick"
+"""The preset of the tables and figures."""
+LEAN = "lean"
+"""That of Table 2 for every system."""
+
+OTHERS = ("PROTEINS", "IMDB-BINARY", "IMDB-MULTI")
+"""Sets of Table 2 of which the page speaks together."""
+BANDS = ("MUTAG", "PROTEINS")
+"""Sets on which every system is held against its published row."""
+
+Found = dict[str, dict[Where, Comparison]]
+
+
+def write_page(rows: Sequence[Path], out: Path) -> list[Path]:
+    """Write the page of the files of rows, and its pictures to the folder ``images`` beside it; gives what was
+    written."""
+    from sargnn import viz
+
+    text, pictures = page(rows)
+    for name, picture in pictures.items():
+        viz.save(picture, out.parent / name)
+    write_file(out, text)
+    return [out, *(out.parent / name for name in pictures)]
+
+
+def page(sources: Sequence[Path]) -> tuple[str, dict[str, Figure]]:
+    """The page as Markdown and its pictures by address, from rows that :meth:`~sargnn.studies.store.Store.export`
+    wrote, and from nothing else: no data set is needed."""
+    rows = _trainings(sources)
+    facts = facts_in(rows)
+    quick = paper.PRESETS[PRESET]
+    studies = {name: make(quick, facts.__getitem__) for name, make in STUDIES.items()}
+    lean = STUDIES["table2"](paper.PRESETS[LEAN], facts.__getitem__)
+    with TemporaryDirectory() as folder, Store(Path(folder) / "rows.sqlite") as store:
+        for file in sources:
+            store.import_rows(file)
+        results = {name: finished_results(study, store) for name, study in studies.items()}
+        whole = finished_results(lean, store)
+        pictured = {name: plan.study(quick, facts.__getitem__) for name, plan in FIGURES.items()}
+        found = {name: (study, *finished_rows(FIGURES[name], study, store)) for name, study in pictured.items()}
+    if not all(results.values()):
+        names = ", ".join(map(str, sources))
+        raise InputError(f"{names}: got too few rows, expected some cells of each of {', '.join(STUDIES)}")
+    sheets = {name: FIGURES[name].sheet(*own) for name, own in found.items()}
+    addresses = {name: f"images/{name}.png" for name, made in sheets.items() if made.rows}
+    text = _render(
+        sources=[file.name for file in sources], missing=[name for name in FIGURES if name not in addresses],
+        figures=[sheet.markdown(sheets[name], address) for name, address in addresses.items()],
+        **_made(rows), **_of_tables(studies, results), **_of_every_system(lean, whole, results["table2"]),
+    )  # fmt: skip
+    return text, {address: FIGURES[name].draw(*found[name]) for name, address in addresses.items()}
+
+
+def _trainings(sources: Sequence[Path]) -> list[Row]:
+    """The rows of trainings, each once, though several files may have it."""
+    records = {record["id"]: record for file in sources for record in read_rows(file)}
+    rows = [{**record["job"], **record["row"], "finished": record["finished"]} for record in records.values()]
+    return [row for row in rows if row["stage"] in ("select", "assess")]
+
+
+def facts_in(rows: Iterable[Row]) -> dict[str, SetFacts]:
+    """Of every data set that has rows: its fingerprint and folds; a set without rows has no cell either way."""
+    facts: dict[str, SetFacts] = defaultdict(lambda: SetFacts("no rows", 10))
+    for row in rows:
+        folds = max(row["fold"] + 1, facts[row["data"]].folds if row["data"] in facts else 1)
+        facts[row["data"]] = SetFacts(row["fingerprint"], folds)
+    return facts
+
+
+def _render(**values: Any) -> str:
+    presets = {"preset_name": PRESET, "preset": paper.PRESETS[PRESET], "lean_name": LEAN, "lean": paper.PRESETS[LEAN]}
+    text = render("reproduction.md.j2", paper=paper.PRESETS["paper"], **presets, **values)
+    return text.rstrip() + "\n"
+
+
+def _made(rows: list[Row]) -> dict[str, Any]:
+    """What made the rows, and what is known of the published numbers."""
+    day = max(row["finished"] for row in rows)[:10]
+    return {"origins": _origins(rows), "day": day, "quoted": _quoted(), "other_inputs": _other_inputs()}
+
+
+def _of_tables(studies: dict[str, Study], results: dict[str, Results]) -> dict[str, Any]:
+    """The tables of the preset and what the text says of the base and SAR models in them. Rows of which nothing is
+    measured are named, not shown."""
+    family = {where: result for where, result in results["table2"].items() if _in_family(where[0])}
+    told = {**results, "table2": family}
+    found = {name: comparisons(study, told[name]) for name, study in studies.items()}
+    shown = {name: _begun(study, results[name]) for name, study in studies.items()}
+    begun = {row for row, _ in shown["table2"].cells}
+    return {
+        "tables": {name: markdown(study, results[name]) for name, study in shown.items()},
+        "accuracy": lambda table, row, column: f"{found[table][row, column].measured:.1f}",
+        "deviation": lambda table, row, column: f"{found[table][row, column].measured_std:.1f}",
+        "mutag": _table1_counts(found, "MUTAG"),
+        "letter": _table1_counts(found, "Letter-high"),
+        "enzymes": _enzymes(found),
+        "triangles": _triangles(family),
+        "others": _table2_counts(found, OTHERS),
+        "supervised": _ends(found["table3"], "supervised"),
+        "unmeasured": [line for name, study in shown.items() for line in _unmeasured(study, results[name])],
+        "not_begun": [system for system in paper.SYSTEMS if system not in begun],
+    }
+
+
+def _of_every_system(study: Study, results: Results, quick: Results) -> dict[str, Any]:
+    """Table 2 for every system, one grid for all, and what the text says of it."""
+    named = replace(study, title=f"{study.title}, every system, preset {LEAN}")
+    verdicts = Counter(c.verdict for c in comparisons(study, results).values() if c.published is not None)
+    every = {
+        "table": markdown(named, results),
+        "bands": band_table(study, results, BANDS),
+        "verdicts": ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()),
+        "cells": verdicts.total(),
+    }
+    return {"every": every, "bands": BANDS, "sizes": _sizes({**results, **quick})}
+
+
+def _in_family(system: str) -> bool:
+    """Whether it is a base model or SAR on one."""
+    return system.removeprefix("sar-") in paper.TABLE1["base"]
+
+
+def _begun(study: Study, results: Results) -> Study:
+    """The study without the rows of which nothing is measured."""
+    begun = {row for row, _ in results}
+    return replace(study, cells={where: cell for where, cell in study.cells.items() if where[0] in begun})
+
+
+def _origins(rows: list[Row]) -> list[Row]:
+    """How many trainings of each data set were made, on what, by which version."""
+    groups: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    for row in rows:
+        groups[row["data"], row["device"], row["version"], row["commit"]].append(row["seconds"])
+    return [
+        {
+            "data": data,
+            "device": device,
+            "version": version,
+            "commit": commit,
+            "trainings": len(each),
+            "seconds": sum(each),
+        }
+        for (data, device, version, commit), each in sorted(groups.items())
+    ]
+
+
+def _quoted() -> dict[str, list[str]]:
+    """By source, the published cells that look quoted."""
+    sources: dict[str, list[str]] = defaultdict(list)
+    for (system, data), source in paper.QUOTED.items():
+        mean, deviation = paper.TABLE2[system][paper.DATA_SETS.index(data)]
+        sources[source].append(f"{system} on {data} ({mean} ± {deviation})")
+    return dict(sources)
+
+
+def _other_inputs() -> list[str]:
+    """By data set, the published cells that look as if they were run on other inputs, and why."""
+    lines = []
+    for data, (systems, reason) in paper.OTHER_INPUTS.items():
+        at = paper.DATA_SETS.index(data)
+        cells = ", ".join(f"{system} ({paper.TABLE2[system][at][0]})" for system in systems)
+        lines.append(f"{data}: {cells}: {reason}")
+    return lines
+
+
+def _sizes(table2: Results) -> list[tuple[str, str, str]]:
+    """Every system on the two test parts of TRIANGLES."""
+    cells = {system: table2[system, "TRIANGLES"] for system in paper.SYSTEMS if (system, "TRIANGLES") in table2}
+    return [(system, _spread(result, "test"), _spread(result, "test-large")) for system, result in cells.items()]
+
+
+def _accuracies(result: CellResult, part: str) -> np.ndarray:
+    """Per cent, of each training."""
+    return 100 * np.array([row["scores"][part]["accuracy"] for row in result.rows])
+
+
+def _spread(result: CellResult, part: str) -> str:
+    values = _accuracies(result, part)
+    return f"{values.mean():.1f} ± {values.std():.1f}" if len(values) > 1 else f"{values[0]:.1f}, one training"
+
+
+def _table1_counts(found: Found, data: str) -> dict[str, Any]:
+    """Verdicts on a data set, and how far below the published values the cells are."""
+    cells = [c for (_, column), c in found["table1"].items() if column.endswith(f" {data}")]
+    verdicts = [c.verdict for c in cells]
+    gaps = [c.published - c.measured for c in cells if c.published is not None]
+    counts = {verdict: verdicts.count(verdict) for verdict in ("reproduced", "higher", "lower")}
+    return {"cells": len(cells), "least": min(gaps), "most": max(gaps), **counts}
+
+
+def _table2_counts(found: Found, sets: Sequence[str]) -> dict[str, Any]:
+    """Verdicts on some data sets, and their cells where the SAR model is better than its base model."""
+    cells = {where: c for where, c in found["table2"].items() if where[1] in sets}
+    gains = [
+        c.measured - cells[system[4:], data].measured for (system, data), c in cells.items() if system[:4] == "sar-"
+    ]
+    verdicts = [c.verdict for c in cells.values()]
+    counts = {verdict: verdicts.count(verdict) for verdict in ("reproduced", "higher", "lower")}
+    return {"cells": len(cells), "least": min(gains), "most": max(gains), **counts}
+
+
+def _ends(found: dict[Where, Comparison], column: str) -> tuple[float, float]:
+    """The lowest and the highest measured value of a column."""
+    values = [c.measured for where, c in found.items() if where[1] == column]
+    return min(values), max(values)
+
+
+def _unmeasured(study: Study, results: Results) -> list[str]:
+    """The cells without rows, a line a row of the table."""
+    missing: dict[str, list[str]] = defaultdict(list)
+    for row, column in study.cells.keys() - results.keys():
+        missing[row].append(column)
+    return [f"{study.title}, {row}: {', '.join(sorted(columns))}" for row, columns in sorted(missing.items())]
+
+
+def _enzymes(found: Found) -> dict[str, Any]:
+    cells = {system: c for (system, data), c in found["table2"].items() if data == "ENZYMES"}
+    base = [c for system, c in cells.items() if not system.startswith("sar-")]
+    gaps = [c.published - c.measured for s, c in cells.items() if s.startswith("sar-") and c.published is not None]
+    reproduced = sum(c.verdict == "reproduced" for c in base)
+    return {"base_reproduced": reproduced, "sar_least": min(gaps), "sar_most": max(gaps)}
+
+
+def _triangles(table2: Results) -> dict[str, str]:
+    cells = {system: result for (system, data), result in table2.items() if data == "TRIANGLES"}
+    sar = [_accuracies(result, "test").mean() for system, result in cells.items() if system.startswith("sar-")]
+    large = [_accuracies(result, "test-large").mean() for result in cells.values()]
+    ends = {"sar_least": min(sar), "sar_most": max(sar), "large_least": min(large), "large_most": max(large)}
+    return {name: f"{value:.1f}" for name, value in ends.items()}

@@ -1,0 +1,170 @@
+"""The paper's tables as studies: which cells each has, over which grids, and what was published for them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import Any
+
+from sargnn.data.protocol_splits import protocol_folds
+from sargnn.data.sources import load
+from sargnn.errors import InputError
+from sargnn.nn.model import VARIANTS
+from sargnn.reproduction import paper
+from sargnn.studies.protocol import Cell
+from sargnn.studies.study import Study
+from sargnn.systems import find_system
+from sargnn.training.settings import Settings
+
+__all__ = ["STUDIES", "SetFacts", "cell", "grid", "grid_of", "load_facts", "only", "plan_study"]
+
+
+def plan_study(make: Callable[..., Study], preset: paper.Preset, data: str | None = None) -> Study:
+    """The study that ``make`` makes, or its part on some data sets, the only ones that are then read."""
+    names = None if data is None else data.split(",")
+
+    def facts(name: str) -> SetFacts:
+        return load_facts(name) if names is None or name in names else SetFacts("not read", 1)
+
+    return only(make(preset, facts), data)
+
+
+def only(study: Study, data: str | None) -> Study:
+    """The part of a study on some data sets, by their names joined with commas."""
+    if data is None:
+        return study
+    names = data.split(",")
+    known = {cell.data for cell in study.cells.values()}
+    for name in names:
+        if name not in known:
+            raise InputError(f"--data: got '{name}', expected some of {', '.join(sorted(known))}")
+    return replace(study, cells={where: cell for where, cell in study.cells.items() if cell.data in names})
+
+
+def grid(system: str, kind: str, data: str, preset: paper.Preset, **fixed: Any) -> tuple[Settings, ...]:
+    """The settings a system is selected from: shapes x learning rates, the same number for every system.
+
+    One that is fitted at once has no learning rate: all its settings are shapes.
+    """
+    if hasattr(find_system(system).model, "fit_at_once"):
+        shapes = preset.shapes * len(preset.rates)
+        preset = replace(preset, shapes=shapes, rates=preset.rates[:1])
+    return grid_of(system, paper.SHAPES[kind][: preset.shapes], data, preset, **fixed)
+
+
+def grid_of(
+    system: str, shapes: Sequence[paper.Values], data: str, preset: paper.Preset, **fixed: Any
+) -> tuple[Settings, ...]:
+    """Each of the given shapes at each learning rate of the preset, with the settings that all systems have."""
+    values = {
+        **_known(system, paper.ALWAYS),
+        **paper.COMMON.get(data, {}),
+        "training.epochs": preset.epochs,
+        "training.patience": preset.patience,
+    }
+    return tuple(
+        Settings.of(system, {**values, **shape, "training.learning_rate": rate, **fixed})
+        for shape, rate in itertools.product(shapes, preset.rates)
+    )
+
+
+def _known(system: str, values: paper.Values) -> paper.Values:
+    """Those of ``values`` that are not of the model, or of a field that this model has."""
+    own = {f"model.{field.name}" for field in fields(find_system(system).config)}
+    return {key: value for key, value in values.items() if not key.startswith("model.") or key in own}
+
+
+@dataclass(frozen=True)
+class SetFacts:
+    """What a study must know of a data set to name its jobs."""
+
+    fingerprint: str
+    folds: int
+    """One where the set has an official division."""
+
+
+Facts = Callable[[str], SetFacts]
+
+
+@cache
+def load_facts(data: str) -> SetFacts:
+    """Of the set as it is read now."""
+    graphs = load(data)
+    return SetFacts(graphs.fingerprint, len(protocol_folds(graphs)))
+
+
+def cell(facts: SetFacts, data: str, system: str, settings: tuple[Settings, ...], preset: paper.Preset) -> Cell:
+    """A cell on a known set: its folds and repeats are those of the preset, or of the set's official division."""
+    if facts.folds == 1:
+        return Cell(data, facts.fingerprint, system, settings, folds=1, repeats=preset.seeds)
+    folds = min(facts.folds, preset.folds)
+    return Cell(data, facts.fingerprint, system, settings, folds=folds, repeats=preset.repeats)
+
+
+def table1(preset: paper.Preset, facts: Facts = load_facts, data: Sequence[str] = ("MUTAG", "Letter-high")) -> Study:
+    """Ablation: six variants of four backbones on MUTAG and Letter-high."""
+    cells, published = {}, {}
+    for variant, backbones in paper.TABLE1.items():
+        for backbone, numbers in backbones.items():
+            for name in data:
+                where = variant, f"{backbone} {name}"
+                kind = "base" if VARIANTS[variant]["saliency"] == "none" else f"sar-{variant[-1]}"
+                fixed = {f"model.{key}": value for key, value in VARIANTS[variant].items()}
+                settings = grid(f"sar-{backbone}", kind, name, preset, **fixed)
+                cells[where] = cell(facts(name), name, f"sar-{backbone}", settings, preset)
+                published[where] = numbers[name]
+    return Study("Table 1: ablation", cells, published)
+
+
+def table2(
+    preset: paper.Preset,
+    facts: Facts = load_facts,
+    systems: Sequence[str] = paper.SYSTEMS,
+    data: Sequence[str] = paper.DATA_SETS,
+) -> Study:
+    """Comparison on seven data sets: every system, for the SAR models the fusion chosen on validation graphs too."""
+    cells, published = {}, {}
+    for system, name in itertools.product(systems, data):
+        family = "sar" if system.startswith("sar-") else "base"
+        kind = system if system in paper.SHAPES else family
+        cells[system, name] = cell(facts(name), name, system, grid(system, kind, name, preset), preset)
+        if system in paper.TABLE2:
+            published[system, name] = paper.TABLE2[system][paper.DATA_SETS.index(name)]
+    return Study("Table 2: comparison", cells, published)
+
+
+def table3(preset: paper.Preset, facts: Facts = load_facts) -> Study:
+    """Supervised saliency on TRIANGLES, beside unsupervised."""
+    cells, published = {}, {}
+    for system, numbers in paper.TABLE3.items():
+        if not system.startswith("sar-"):
+            continue
+        for column, number, weight in (("unsupervised", numbers[0], 0.0), ("supervised", numbers[1], 1.0)):
+            settings = grid(
+                system, "sar", "TRIANGLES", preset, **({"training.saliency_weight": weight} if weight else {})
+            )
+            cells[system, column] = cell(facts("TRIANGLES"), "TRIANGLES", system, settings, preset)
+            published[system, column] = number
+    return Study("Table 3: supervised saliency on TRIANGLES", cells, published)
+
+
+def ablations(preset: paper.Preset, facts: Facts = load_facts, data: Sequence[str] = paper.ABLATION_SETS) -> Study:
+    """What the paper lacks: which part of SAR-GCN helps, one change at a time."""
+    cells, published = {}, {}
+    for (row, values), name in itertools.product(paper.ABLATIONS.items(), data):
+        kind = "base" if values.get("model.saliency") == "none" else "sar"
+        settings = grid("sar-gcn", kind, name, preset, **values)
+        cells[row, name] = cell(facts(name), name, "sar-gcn", settings, preset)
+        if row in paper.ABLATIONS_OF_TABLE2:
+            published[row, name] = paper.TABLE2["sar-gcn"][paper.DATA_SETS.index(name)]
+    return Study("Ablations the paper lacks", cells, published, baseline=next(iter(paper.ABLATIONS)))
+
+
+STUDIES: dict[str, Callable[..., Study]] = {
+    "table1": table1,
+    "table2": table2,
+    "table3": table3,
+    "ablations": ablations,
+}

@@ -1,0 +1,167 @@
+"""Graph vectors of base and SAR models: t-SNE maps of the test graphs of one fold, and how well classes separate."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sargnn.batching.tensor_set import TensorSet
+from sargnn.errors import Diverged
+from sargnn.reproduction import paper
+from sargnn.reproduction.figure_notes import Claim, Sheet, judge
+from sargnn.reproduction.studies import Facts, cell, grid, load_facts
+from sargnn.studies.protocol import planned_graphs
+from sargnn.studies.store import Job, Row
+from sargnn.studies.study import Results, Study
+from sargnn.training.run import TrainingRun, find_device, hardware
+from sargnn.training.settings import Settings
+from sargnn.viz import COLOURS, house_style
+
+__all__ = ["WORK", "draw", "jobs", "judged", "separation", "sheet", "study", "tsne", "work"]
+
+WORK = "sargnn.reproduction.tsne_figure:work"
+PERPLEXITY = 30.0
+NEIGHBOURS = 5
+DRAWN_CLASSES = 5
+"""As many as the paper draws; here the first ones, there random ones."""
+CAPTION = (
+    "Test graphs of the first fold, of each system with the settings selected on its validation graphs; t-SNE "
+    f"(scikit-learn, perplexity {PERPLEXITY:.0f}) of the vector that is classified, first seed, first {DRAWN_CLASSES} "
+    "classes drawn. Numbers are of the vectors themselves, of all classes, mean ± standard deviation over seeds: the "
+    f"mean silhouette of the classes (-1 to 1), and the share of graphs that their {NEIGHBOURS} nearest other test "
+    "graphs would classify rightly."
+)
+
+
+def study(preset: paper.Preset, facts: Facts = load_facts) -> Study:
+    """The systems on the first fold of their set, selected as in Table 2."""
+    cells = {}
+    for data, systems in paper.MAPPED.items():
+        for system in systems:
+            settings = grid(system, "sar" if system.startswith("sar-") else "base", data, preset)
+            cells[system, data] = replace(cell(facts(data), data, system, settings, preset), folds=1)
+    return Study("Figure: t-SNE of graph vectors", cells, {})
+
+
+def jobs(study: Study, results: Results) -> list[Job]:
+    """The trainings of the assessment once more, to look at their vectors."""
+    return [
+        result.cell.job("vectors", 0, result.selected[0], repeat)
+        for result in results.values()
+        for repeat in range(1, result.cell.repeats + 1)
+    ]
+
+
+def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
+    """Train, and map the vectors of the test graphs."""
+    device = find_device(os.environ.get("SARGNN_DEVICE", "cpu"))
+    for job in jobs:
+        graphs, (fold, *_) = planned_graphs(job["data"], job["fingerprint"])
+        run = TrainingRun.start(graphs, Settings.from_json(job["settings"]), fold=fold, device=device)
+        with suppress(Diverged):  # the model has its best weights then
+            for _ in run:
+                pass
+        vectors, predicted = judged(run.trained.model, run.data, fold.test)
+        assert run.data.y is not None
+        classes = run.data.y.cpu().numpy()[fold.test]
+        yield job, {
+            **separation(vectors, classes), "accuracy": float(np.mean(predicted == classes)),
+            "map": np.round(tsne(vectors), 2).tolist(), "classes": classes.tolist(),
+            "device": hardware(device), "seconds": run.seconds,
+        }  # fmt: skip
+
+
+def judged(model: Any, data: TensorSet, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """float64 [G, d], int64 [G]: the vectors that a model classifies graphs by, and the classes it gives them."""
+    model.eval()
+    with torch.inference_mode():
+        vectors = model.encode(data.batch(index)).graph
+        return vectors.double().cpu().numpy(), model.head(vectors).argmax(1).cpu().numpy()
+
+
+def tsne(vectors: np.ndarray) -> np.ndarray:
+    """[G, 2]: places on paper; near vectors are near. The same vectors always get the same places."""
+    from sklearn.manifold import TSNE
+
+    perplexity = min(PERPLEXITY, (len(vectors) - 1) / 3)
+    return TSNE(perplexity=perplexity, init="pca", learning_rate="auto", random_state=0).fit_transform(vectors)
+
+
+def separation(vectors: np.ndarray, classes: np.ndarray) -> dict[str, float]:
+    """How well the classes separate, by distances between vectors.
+
+    ``silhouette``: the mean over graphs of (b - a) / max(a, b), where a is the mean distance to its own class and b
+    that to the nearest other class. ``neighbours``: the share of graphs whose nearest others, by vote, have its class.
+
+    >>> corners = np.array([[0, 0], [0, 1], [0, 2], [9, 0], [9, 1], [9, 2]])
+    >>> separation(np.repeat(corners, 2, axis=0), np.repeat([0, 1], 6))["neighbours"]
+    1.0
+    """
+    from sklearn.metrics import silhouette_score
+    from sklearn.model_selection import LeaveOneOut, cross_val_predict
+    from sklearn.neighbors import KNeighborsClassifier
+
+    voters = KNeighborsClassifier(min(NEIGHBOURS, len(classes) - 1))
+    voted = cross_val_predict(voters, vectors, classes, cv=LeaveOneOut())
+    silhouette = silhouette_score(vectors, classes)
+    return {"silhouette": float(silhouette), "neighbours": float(np.mean(voted == classes))}
+
+
+def sheet(study: Study, results: Results, rows: list[Row]) -> Sheet:
+    """The numbers of the systems whose vectors are measured."""
+    measured = _by_cell(study, rows)
+    numbers = [
+        (system, data, _spread(own, "accuracy", 100), _spread(own, "silhouette"), _spread(own, "neighbours", 100))
+        for (system, data), own in measured.items()
+    ]
+    columns = ("system", "data", "test accuracy, %", "silhouette", f"{NEIGHBOURS} nearest, %")
+    return Sheet(study.title, CAPTION, tuple(_claims(measured)), columns, tuple(numbers))
+
+
+def _by_cell(study: Study, rows: list[Row]) -> dict[tuple[str, str], list[Row]]:
+    by_cell = {where: [row for row in rows if (row["system"], row["data"]) == where] for where in study.cells}
+    return {where: own for where, own in by_cell.items() if own}
+
+
+def _claims(measured: dict[tuple[str, str], list[Row]]) -> Iterator[Claim]:
+    for data, (base, sar) in paper.MAPPED.items():
+        if (base, data) in measured and (sar, data) in measured:
+            for name, scale, unit in (("silhouette", 1, ""), ("neighbours", 100, "points")):
+                ours, theirs = (
+                    scale * np.array([row[name] for row in measured[system, data]]) for system in (sar, base)
+                )
+                yield judge(f"{paper.CLAIMS['vectors']} ({data})", f"{name}, {sar} against {base}", ours, theirs, unit)
+
+
+def _spread(rows: list[Row], name: str, scale: int = 1) -> str:
+    values = scale * np.array([row[name] for row in rows])
+    digits = 1 if scale > 1 else 3
+    return f"{values.mean():.{digits}f} ± {values.std():.{digits}f}"
+
+
+@house_style()
+def draw(study: Study, results: Results, rows: list[Row]) -> Figure:
+    """A map of each system."""
+    measured = _by_cell(study, rows)
+    figure = Figure(figsize=(2.6 * max(len(measured), 1), 2.8), layout="constrained")
+    for number, ((system, data), own) in enumerate(measured.items(), 1):
+        first = min(own, key=lambda row: row["repeat"])
+        axes = figure.add_subplot(1, len(measured), number, title=f"{system}, {data}")
+        _scatter(axes, np.array(first["map"]), np.array(first["classes"]))
+        axes.set_xlabel(f"silhouette {first['silhouette']:.2f}, accuracy {first['accuracy']:.0%}")
+    return figure
+
+
+def _scatter(axes: Axes, places: np.ndarray, classes: np.ndarray) -> None:
+    for which, colour in zip(np.unique(classes)[:DRAWN_CLASSES], COLOURS, strict=False):
+        x, y = places[classes == which].T
+        axes.scatter(x, y, s=12, color=colour, linewidths=0)
+    axes.set(xticks=[], yticks=[])

@@ -1,0 +1,99 @@
+"""A bundle of jobs and how it is computed, wherever that is: rows come as messages, and so does what goes wrong."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from sargnn import __version__
+from sargnn.errors import InputError
+from sargnn.studies.store import Job, Row, job_id, to_json
+
+__all__ = ["Bundle", "Ended", "Finished", "Message", "Work", "compute", "find_work", "first_line", "made_by"]
+
+Bundle = tuple[Job, ...]
+"""Jobs that are computed together by one call."""
+Work = Callable[[list[Job]], Iterable[tuple[Job, Row]]]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A job of the bundle has its row."""
+
+    job: Job
+    row: Row
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The last message of a bundle."""
+
+    how: Literal["done", "input error", "error", "lost"]
+    """lost: the worker died."""
+    reason: str = ""
+    """One line."""
+    detail: str = ""
+    """Where an unexpected error came from."""
+
+
+Message = Finished | Ended
+
+
+def compute(work: str, jobs: list[Job]) -> Iterator[Message]:
+    """Compute a bundle. Each row says which version of the package made it; what goes wrong is the last message.
+
+    >>> list(compute("sargnn.studies.bundles:nothing", []))
+    [Ended(how='error', reason="AttributeError: module 'sargnn.studies.bundles' has no attribute 'nothing'", ...)]
+    """
+    missing = {job_id(job) for job in jobs}
+    try:
+        for job, row in find_work(work)(jobs):
+            if job_id(job) not in missing:
+                raise ValueError(f"{work} gave a row of {to_json(job)}, expected each job of its bundle once")
+            missing.remove(job_id(job))
+            complete = {**made_by(), **row}
+            to_json(complete)  # a row that is not JSON is refused here, where its job is known
+            yield Finished(job, complete)
+        if missing:
+            raise ValueError(f"{work} gave no row of job {min(missing)}")
+    except InputError as error:
+        yield Ended("input error", first_line(str(error)))
+    except Exception as error:
+        yield Ended("error", first_line(f"{type(error).__name__}: {error}"), traceback.format_exc())
+    else:
+        yield Ended("done")
+
+
+@cache
+def made_by() -> Row:
+    """The package version and, in a checkout, the last commit of the package, marked if it was edited since; where the
+    files came without their repository, the commit that ``SARGNN_COMMIT`` names."""
+    # A package installed inside some other repository has no commit there.
+    commit = _git("log", "-1", "--format=%H", "--", ".")
+    edited = "-edited" if commit and _git("status", "--short", ".") else ""
+    return {"version": __version__, "commit": commit + edited or os.environ.get("SARGNN_COMMIT", "")}
+
+
+def _git(*arguments: str) -> str:
+    package = Path(__file__).parents[1]
+    try:
+        done = subprocess.run(["git", "-C", package, *arguments], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def find_work(path: str) -> Work:
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def first_line(text: str) -> str:
+    return text.strip().partition("\n")[0]

@@ -1,0 +1,265 @@
+"""``sargnn cv``: the protocol of the tables in one call, for a user's own data; one model, or two compared.
+
+Every setting of the grid is trained on each fold's training graphs and judged on its validation graphs; the best is
+trained again ``repeats`` times and tested (:mod:`sargnn.studies.protocol`). Rows go to a store, so that a run that
+died continues.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import isfinite, sqrt
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+from sargnn.console import note, show_study
+from sargnn.data.graphs import GraphSet
+from sargnn.data.protocol_splits import has_own_folds, protocol_folds
+from sargnn.data.scaffolds import named_folds
+from sargnn.data.splits import Fold, official, stratified_folds, write_splits
+from sargnn.errors import InputError
+from sargnn.metrics import mean_found
+from sargnn.pages.cross_validation import write_report
+from sargnn.pages.words import settings_in_words
+from sargnn.studies.protocol import Cell, CellResult, digest
+from sargnn.studies.store import Store
+from sargnn.studies.study import Study, run_study
+from sargnn.systems import find_system
+from sargnn.training.model_folder import CONFIG
+from sargnn.training.settings import DEFAULT_MODEL, Settings, read_settings
+
+__all__ = ["Comparison", "CrossValidation", "compare", "cross_validate", "expand", "in_words", "interval"]
+
+DEFAULT_GRID = ("training.learning_rate=0.001,0.005",)
+"""What is selected from where ``--grid`` and ``--set`` leave the learning rate open: the same for every model but those
+whose name says how they are trained. They have nothing to choose."""
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """What is estimated, and how."""
+
+    models: Sequence[str] = (DEFAULT_MODEL,)
+    """One, or two that are compared on the same folds."""
+    assignments: Sequence[str] = ()
+    """``key=value`` settings of all models."""
+    grid: Sequence[str] = ()
+    """``key=a,b`` entries, whose product is selected from; by default :data:`DEFAULT_GRID`."""
+    folds: int = 10
+    """Drawn from ``seed``, stratified. With 10, a set whose ten folds are fixed (:mod:`sargnn.data.protocol_splits`)
+    uses those; a set with an official division always uses it."""
+    repeats: int = 3
+    """Trainings of the selected setting in each fold."""
+    split: Path | None = None
+    """A split file to use instead, or ``scaffold``, a single division of molecules."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.models) <= 2 or len(set(self.models)) < len(self.models):
+            raise InputError(f"--model: got {', '.join(self.models) or 'none'}, expected one model, or two to compare")
+        if self.repeats < 1:
+            raise InputError(f"--repeats: got {self.repeats}, expected at least 1")
+
+
+def cross_validate(
+    graphs: GraphSet, data: str, plan: CrossValidation, out: Path | None = None, workers: int = 1
+) -> dict[str, Any]:
+    """Nested cross-validation of one model, or of two on the same folds.
+
+    Args:
+        data: where ``graphs`` came from; workers load them from there.
+        out: the folder of the store and the report; the same call again continues there.
+        workers: processes that train side by side; 1: this one.
+
+    Returns:
+        ``mean``, ``std``, ``folds`` (one test accuracy each, or one per repeat of a single division), ``interval``,
+        ``selected``, ``balanced_accuracy``, ``auroc``, ``confusion``, ``graphs`` and ``model`` of the first model; of a
+        second the same under ``other``, and ``comparison``.
+    """
+    if out is not None and (out / CONFIG).exists():
+        raise InputError(f"--out: got {out}, which holds a trained model, expected a folder of its own")
+    settings = {model: expand(model, plan.assignments, plan.grid) for model in plan.models}
+    division = _division(graphs, plan)
+    with TemporaryDirectory() as temporary:
+        folder = (out or Path(temporary)).resolve()
+        splits = folder / f"folds-{digest(division)}.json"
+        write_splits(splits, division)
+        cells = {
+            (model, graphs.name): Cell(
+                data, graphs.fingerprint, model, grid, len(division), plan.repeats, str(splits), True, plan.seed
+            )
+            for model, grid in settings.items()
+        }
+        with Store(folder / "rows.sqlite") as store:
+            engine = {"engine": "local"} if workers == 1 else {"engine": "processes", "workers": workers}
+            results = list(run_study(Study("cross-validation", cells, {}), store, show_study(), **engine).values())
+    summaries = [summary(result, division) for result in results]
+    answer = {**summaries[0], "graphs": len(graphs)}
+    if len(results) == 2:
+        compared = compare(results[0].folds - results[1].folds, _tested_share(division))
+        answer |= {"other": summaries[1], "comparison": {"models": list(plan.models), **compared.__dict__}}
+    return answer if out is None else answer | {"report": str(write_report(out, graphs, results, answer))}
+
+
+def expand(model: str, assignments: Sequence[str], grid: Sequence[str]) -> tuple[Settings, ...]:
+    """The settings to select from: the product of the grid's values, on top of what is assigned.
+
+    >>> [s.model.layers for s in expand("gcn", ["training.epochs=9"], ["model.layers=2,3"])]
+    [2, 3]
+    >>> [s.training.learning_rate for s in expand("gcn", [], [])]
+    [0.001, 0.005]
+    >>> len(expand("sargnn-plus", [], []))
+    1
+    """
+    fixed = {assignment.partition("=")[0].strip() for assignment in assignments}
+    if not grid and "training.learning_rate" not in fixed and not find_system(model).training:
+        grid = DEFAULT_GRID
+    choices: dict[str, list[str]] = {}
+    for entry in grid:
+        key, _, text = (part.strip() for part in entry.partition("="))
+        values = [value.strip() for value in text.split(",") if value.strip()]
+        if not key or not values:
+            raise InputError(f"--grid: got {entry!r}, expected key=value,value such as model.layers=2,3")
+        if key in fixed or key in choices:
+            raise InputError(f"--grid: got {key} a second time, expected each setting once in --grid and --set")
+        choices[key] = values
+    if "training.seed" in {*fixed, *choices}:
+        raise InputError("got training.seed in a setting, expected --seed, from which all seeds follow")
+    points = [
+        [f"{key}={value}" for key, value in zip(choices, point, strict=True)] for point in product(*choices.values())
+    ]
+    return tuple(read_settings(model, [*assignments, *point]) for point in points)
+
+
+def _division(graphs: GraphSet, plan: CrossValidation) -> list[Fold]:
+    """The outer folds, each with its inner hold-out; every one must have graphs to test."""
+    if plan.split is not None:
+        division = named_folds(plan.split, graphs)
+        for number, fold in enumerate(division):
+            if not len(fold.test):
+                raise InputError(f"got no graphs in fold {number} test, expected some, in {plan.split}")
+        return division
+    if official(graphs) is not None:
+        note(f"{graphs.name} has an official division, which is used; the repeats take the place of folds")
+        return protocol_folds(graphs)
+    if plan.folds == 10 and has_own_folds(graphs):
+        return protocol_folds(graphs)
+    assert graphs.y is not None
+    return stratified_folds(graphs.y, plan.folds, seed=plan.seed)
+
+
+def summary(result: CellResult, division: Sequence[Fold]) -> dict[str, Any]:
+    """What the rows of one model say, as JSON. Confusion matrices are summed over folds and repeats, and the balanced
+    accuracy is that of the sum: a fold need not have graphs of every class."""
+    confusion = np.sum([row["confusion"] for row in result.rows], axis=0)
+    return {
+        "model": result.cell.system,
+        "mean": result.mean,
+        "std": result.std,
+        "interval": interval(result.folds, _tested_share(division)),
+        "folds": result.folds.tolist(),
+        "selected": [settings.changes() for settings in result.selected],
+        "balanced_accuracy": mean_found(confusion),
+        "auroc": _mean_auroc(result),
+        "confusion": confusion.tolist(),
+    }
+
+
+def in_words(answer: dict[str, Any]) -> dict[str, str]:
+    """What :func:`cross_validate` found, for people."""
+    told = _model_in_words(answer)
+    if "other" in answer:
+        found = answer["comparison"]
+        told |= {f"{name} of the other": text for name, text in _model_in_words(answer["other"]).items()}
+        p = "" if found["p_value"] is None else f", p = {found['p_value']:.3g}"
+        told["difference"] = f"{100 * found['difference']:+.1f} points{p}"
+    return told | {name: str(answer[name]) for name in ("graphs", "report") if name in answer}
+
+
+def _model_in_words(answer: dict[str, Any]) -> dict[str, str]:
+    interval = ""
+    if answer["interval"] is not None:
+        interval = ", 95% interval {:.1%} to {:.1%}".format(*answer["interval"])
+    chosen = Counter(map(settings_in_words, answer["selected"]))
+    return {
+        "model": answer["model"],
+        "accuracy": f"{answer['mean']:.1%} ± {answer['std']:.1%}{interval}",
+        "folds": " ".join(f"{fold:.1%}" for fold in answer["folds"]),
+        "balanced accuracy": f"{answer['balanced_accuracy']:.1%}",
+        "AUROC": "undefined" if answer["auroc"] is None else f"{answer['auroc']:.3f}",
+        "selected": "; ".join(f"{text or 'the defaults'} ({count}x)" for text, count in chosen.most_common()),
+    }
+
+
+def _mean_auroc(result: CellResult) -> float | None:
+    """Over repeats and those folds that test more than one class: it is not defined in the others."""
+    found = [row["scores"]["test"]["auroc"] for row in result.rows]
+    known = [score for score in found if score is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _tested_share(division: Sequence[Fold]) -> float:
+    """n_test / n_train, the mean over folds; the validation graphs shape the model, so they count as training."""
+    return float(np.mean([len(fold.test) / (len(fold.train) + len(fold.validation)) for fold in division]))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two models on the same folds."""
+
+    difference: float
+    """Mean accuracy of the first minus that of the second."""
+    statistic: float | None
+    """t; none where it is not defined: a single fold, or the same difference in every fold."""
+    p_value: float | None
+    """Two-sided; none for a single fold."""
+
+
+def compare(differences: np.ndarray, tested_share: float) -> Comparison:
+    """The corrected resampled t-test of Nadeau & Bengio (2003).
+
+    Training sets of folds overlap, so differences d_1..d_J are not independent and the plain t-test finds too much.
+    With r = n_test / n_train, the mean d and the sample variance s² of the differences,
+
+        t = d / sqrt((1/J + r) s²)
+
+    is compared with Student's distribution of J - 1 degrees of freedom.
+
+    >>> found = compare(np.array([0.1, 0.2, 0.3]), tested_share=0.5)  # sqrt((1/3 + 1/2) 0.01) = 0.0913
+    >>> round(found.difference, 6), round(found.statistic, 4), round(found.p_value, 2)
+    (0.2, 2.1909, 0.16)
+    """
+    difference = float(differences.mean())
+    error = _standard_error(differences, tested_share)
+    if error is None:
+        return Comparison(difference, None, None)
+    if error < 1e-12:  # all differences alike, up to rounding
+        return Comparison(difference, None, 1.0 if abs(difference) < 1e-12 else 0.0)
+    statistic = difference / error
+    return Comparison(difference, statistic, float(2 * student.sf(abs(statistic), len(differences) - 1)))
+
+
+def interval(scores: np.ndarray, tested_share: float) -> list[float] | None:
+    """95 % interval of the mean over folds, with the variance of :func:`compare`; none for a single fold.
+
+    >>> [round(end, 4) for end in interval(np.array([0.5, 0.6, 0.7]), tested_share=0.5)]  # 0.6 -+ 4.3027 * 0.0913
+    [0.2072, 0.9928]
+    """
+    error = _standard_error(scores, tested_share)
+    if error is None:
+        return None
+    half = float(student.ppf(0.975, len(scores) - 1)) * error
+    assert isfinite(half)
+    return [max(0.0, float(scores.mean()) - half), min(1.0, float(scores.mean()) + half)]
+
+
+def _standard_error(values: np.ndarray, tested_share: float) -> float | None:
+    count = len(values)
+    return None if count < 2 else sqrt((1 / count + tested_share) * float(values.var(ddof=1)))

@@ -1,0 +1,59 @@
+"""Where bundles are computed: what every place can do, and this process, the simplest one."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+from sargnn.studies.bundles import Message, compute
+from sargnn.studies.store import Job
+
+__all__ = ["Place", "ThisProcess", "cores"]
+
+
+class Place(ABC):
+    """A place where bundles are computed."""
+
+    @abstractmethod
+    def room(self) -> int:
+        """How many bundles it takes at once."""
+
+    @abstractmethod
+    def start(self, ticket: int, jobs: list[Job]) -> None:
+        """Begin to compute a bundle, known by its ticket from now on."""
+
+    @abstractmethod
+    def messages(self, seconds: float) -> Iterator[tuple[int, Message]]:
+        """What the bundles that were started say; if they say nothing, an end after so many seconds."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop whatever still runs."""
+
+
+class ThisProcess(Place):
+    """One bundle after the other, here."""
+
+    def __init__(self, work: str) -> None:
+        self._work = work
+        self._given: list[tuple[int, list[Job]]] = []
+
+    def room(self) -> int:
+        return 1
+
+    def start(self, ticket: int, jobs: list[Job]) -> None:
+        self._given.append((ticket, jobs))
+
+    def messages(self, seconds: float) -> Iterator[tuple[int, Message]]:
+        ticket, jobs = self._given.pop()
+        for message in compute(self._work, jobs):
+            yield ticket, message
+
+    def close(self) -> None:
+        pass
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

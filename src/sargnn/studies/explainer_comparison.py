@@ -1,0 +1,245 @@
+"""Explainers side by side on one data set: how long they take, whether the model confirms them, whether they are right.
+
+Every row is one explainer of one model, a plain dictionary that JSON can hold. A random explainer is always among them:
+what is no better than it says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from sargnn.data.chemistry import atom_symbols, known_causes
+from sargnn.data.graphs import GraphSet
+from sargnn.data.splits import Fold, holdout, official
+from sargnn.errors import InputError
+from sargnn.explain import metrics
+from sargnn.explain.masking import hard_mask, masked_probabilities, soft_mask
+from sargnn.metrics import node_auc
+from sargnn.studies.explainers import EXPLAINERS, Explained, Subject, explain
+from sargnn.training.loop import predict_logits
+from sargnn.training.run import TrainingRun, hardware, versions
+from sargnn.training.settings import Settings
+
+__all__ = ["ATTENTION_SYSTEMS", "as_table", "compare", "truths_of"]
+
+Row = dict[str, Any]
+
+ATTENTION_SYSTEMS = ("chebygin", "sagpool", "graph-unet", "graphormer")
+"""Systems whose own node scores are compared with saliency: attention before pooling, scores of top-k pooling, and the
+attention of the graph's token."""
+SPARSITIES = (0.5, 0.6, 0.7, 0.8, 0.9)
+"""Shares of nodes left out of the explanation, over which fidelity is a curve."""
+LEARNT = 30
+"""Training graphs that PGExplainer learns from."""
+RELABELLED = 5
+"""Graphs that are explained once more with their nodes in another order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is explained: some of the test graphs, or of the validation graphs."""
+
+    graphs: GraphSet
+    fold: Fold
+    part: str
+    index: np.ndarray
+    """The graphs to explain, in increasing order."""
+    learn: np.ndarray
+    """Training graphs for explainers that learn."""
+    truths: dict[str, np.ndarray]
+    """By name, float [N] over the nodes of those graphs; empty where nothing is known."""
+
+    @property
+    def node_graph(self) -> np.ndarray:
+        return np.repeat(np.arange(len(self.index)), self.graphs.sizes[self.index])
+
+
+def compare(
+    graphs: GraphSet, settings: Settings, *, count: int = 100, seeds: int = 2, explainers: Sequence[str] = (),
+    part: str = "test", device: torch.device | str = "cpu",
+) -> Iterator[Row]:  # fmt: skip
+    """One row for every explainer of the model of ``settings``, then one for every attention system.
+
+    At most ``count`` test graphs are explained. Models and explainers are trained ``seeds`` times on the same graphs,
+    which says how stable they are; all numbers but those of ``by_seed`` are of the first. ``explainers`` names those
+    wanted, of :data:`EXPLAINERS` and :data:`ATTENTION_SYSTEMS`; a random one is always there. Settings are chosen with
+    ``part="validation"``, so that the test graphs see the chosen ones alone.
+    """
+    names = _known_explainers(explainers)
+    task = _task(graphs, settings.training.seed, part, count)
+    own = [name for name in names if name in EXPLAINERS]
+    saliency = yield from _rows(task, settings, own, seeds, device)
+    for system in names[len(own) :]:
+        attending = replace(settings, name=system, model=Settings.of(system).model)
+        yield from _rows(task, attending, ["saliency-mean"], seeds, device, reference=saliency)
+
+
+def _task(graphs: GraphSet, seed: int, part: str, count: int) -> Task:
+    if part not in ("validation", "test"):
+        raise InputError(f"--part: got {part!r}, expected validation or test")
+    fold = official(graphs) or holdout(graphs, seed=seed)
+    rng = np.random.default_rng(seed)
+    index = np.sort(rng.permutation(getattr(fold, part))[:count])
+    learn = rng.permutation(fold.train)[:LEARNT]  # the training graphs may come sorted by class
+    nodes = np.isin(graphs.node_graph, index)
+    return Task(graphs, fold, part, index, learn, {name: truth[nodes] for name, truth in truths_of(graphs).items()})
+
+
+def truths_of(graphs: GraphSet) -> dict[str, np.ndarray]:
+    """By name, float [N]: which nodes truly matter, as the set says, or by the known chemistry of MUTAG."""
+    if graphs.true_saliency is not None:
+        return {"true saliency": graphs.true_saliency}
+    return known_causes(graphs) if graphs.name == "MUTAG" and atom_symbols(graphs) is not None else {}
+
+
+def _known_explainers(chosen: Sequence[str]) -> list[str]:
+    known = [*EXPLAINERS, *ATTENTION_SYSTEMS]
+    for name in chosen:
+        if name not in known:
+            raise InputError(f"--explainer: got {name!r}, expected one of {', '.join(known)}")
+    return [name for name in known if not chosen or name in {*chosen, "random"}]
+
+
+def _rows(
+    task: Task, settings: Settings, names: Sequence[str], seeds: int, device: torch.device | str,
+    reference: np.ndarray | None = None,
+) -> Generator[Row, None, np.ndarray]:  # fmt: skip
+    """One row an explainer; at the end, the map that all were compared with: by default the mean saliency."""
+    runs = [_trained(task, settings, settings.training.seed + k, device) for k in range(seeds)]
+    subjects = [
+        Subject(run.trained.model, run.data, task.index, task.learn, run.trained.settings.training.seed) for run in runs
+    ]
+    saliency = explain("saliency-mean", subjects[0]).scores  # a model's first call is slow, and this one is not timed
+    reference = saliency if reference is None else reference
+    for name in names:
+        maps = [explain(name, subject) for subject in subjects]
+        yield {
+            "data": task.graphs.name, "fingerprint": task.graphs.fingerprint, "part": task.part,
+            "model": settings.name, "explainer": name, "graphs": len(task.index),
+            "training_graphs": len(task.fold.train),
+            "accuracy": {key: runs[0].scores[task.part][key] for key in ("accuracy", "low", "high")},
+            "seconds_per_graph": maps[0].seconds / len(task.index),
+            "cpu_seconds_per_graph": maps[0].cpu_seconds / len(task.index), "setup_seconds": maps[0].setup_seconds,
+            **_confirmed(subjects[0], maps[0].scores, task.node_graph),
+            **_judged(task, maps, reference),
+            "by_seed": [_of_seed(task, run, found.scores) for run, found in zip(runs, maps, strict=True)],
+            "relabelling_error": _relabelling_error(name, task, runs[0]),
+            "settings": settings.to_json(), "train_seconds": runs[0].seconds,
+            "versions": versions(), "hardware": hardware(runs[0].data.device),
+        }  # fmt: skip
+    return reference
+
+
+def _trained(task: Task, settings: Settings, seed: int, device: torch.device | str) -> TrainingRun:
+    own = replace(settings, training=replace(settings.training, seed=seed))
+    run = TrainingRun.start(task.graphs, own, fold=task.fold, device=device)
+    if not predict_logits(run.trained.model, run.data, task.index[:1])[1]:
+        raise InputError(f"--model: got '{settings.name}' without saliency, expected one that has it, such as sar-gcn")
+    for _ in run:
+        pass
+    return run.finish()
+
+
+def _confirmed(subject: Subject, scores: np.ndarray, node_graph: np.ndarray) -> Row:
+    """What the model makes of the explanation; hard masks over the curve of sparsities, and their means."""
+
+    def ask(mask: np.ndarray | None) -> np.ndarray:
+        return masked_probabilities(subject.model, subject.data, subject.index, mask)
+
+    whole, soft = ask(None), soft_mask(scores, node_graph)
+    inside = [hard_mask(scores, node_graph, sparsity) for sparsity in SPARSITIES]
+    kept, removed = [ask(mask) for mask in inside], [ask(~mask) for mask in inside]
+    plus = np.array([metrics.changed(whole, p) for p in removed])
+    minus = np.array([metrics.changed(whole, p) for p in kept])
+    return {
+        "fidelity_plus": _interval(plus.mean(axis=0)),
+        "fidelity_minus": _interval(minus.mean(axis=0)),
+        "characterization": metrics.characterization(float(plus.mean()), float(minus.mean())),
+        "probability_plus": _interval(np.mean([metrics.probability_drop(whole, p) for p in removed], axis=0)),
+        "probability_minus": _interval(np.mean([metrics.probability_drop(whole, p) for p in kept], axis=0)),
+        "unfaithfulness": _interval(np.mean([metrics.unfaithfulness(whole, p) for p in kept], axis=0)),
+        "soft_fidelity_plus": _interval(metrics.changed(whole, ask(1 - soft))),
+        "soft_fidelity_minus": _interval(metrics.changed(whole, ask(soft))),
+        "curve": {
+            "sparsity": list(SPARSITIES),
+            "fidelity_plus": plus.mean(axis=1).tolist(), "fidelity_minus": minus.mean(axis=1).tolist(),
+        },
+    }  # fmt: skip
+
+
+def _judged(task: Task, maps: Sequence[Explained], reference: np.ndarray) -> Row:
+    """The explanation against the truth, against the saliency, and against itself with another seed."""
+    scores, node_graph = maps[0].scores, task.node_graph
+    aucs = {name: metrics.node_aucs(scores, truth, node_graph) for name, truth in task.truths.items()}
+    precisions = {name: metrics.precision_at_k(scores, truth, node_graph) for name, truth in task.truths.items()}
+    return {
+        "node_auc": {name: _interval(values) for name, values in aucs.items()},
+        "precision_at_k": {name: _interval(values) for name, values in precisions.items()},
+        "agreement": _interval(metrics.agreement(scores, reference, node_graph)),
+        "stability": _interval(metrics.stability([m.scores for m in maps], node_graph)),
+    }
+
+
+def _of_seed(task: Task, run: TrainingRun, scores: np.ndarray) -> Row:
+    return {
+        "seed": run.trained.settings.training.seed, "accuracy": run.scores[task.part]["accuracy"],
+        "node_auc": {name: node_auc(scores, truth, task.node_graph) for name, truth in task.truths.items()},
+    }  # fmt: skip
+
+
+def _relabelling_error(name: str, task: Task, run: TrainingRun) -> float:
+    """Of a few graphs, and of the training graphs of an explainer that learns, all in another order of nodes."""
+    explained = task.index[:RELABELLED]
+    few = task.graphs.subset(np.concatenate([explained, task.learn]))
+    renamed, order = metrics.relabelled(few)
+    index, learn = np.split(np.arange(len(few)), [len(explained)])
+    before, after = (
+        explain(name, Subject(run.trained.model, run.trained.tensors(graphs, run.data.device), index, learn)).scores
+        for graphs in (few, renamed)
+    )
+    return metrics.relabelling_error(before, after, order[: len(before)])
+
+
+def _interval(values: np.ndarray) -> Row | None:
+    found = metrics.interval(values)
+    return None if found is None else found._asdict()
+
+
+COLUMNS = {
+    "fidelity_plus": "fid+ ↑", "fidelity_minus": "fid- ↓", "characterization": "charact. ↑",
+    "unfaithfulness": "unfaithful ↓", "agreement": "like saliency", "stability": "stable ↑",
+    "relabelling_error": "relabelled ↓",
+}  # fmt: skip
+
+
+def as_table(rows: Sequence[Row]) -> str:
+    """The rows as a Markdown table, means with their 95 % intervals."""
+    header = ["data", "model", "explainer", "accuracy", "ms a graph", "node AUC ↑", "precision@k ↑", *COLUMNS.values()]
+    lines = [header, ["---"] * len(header)]
+    for row in rows:
+        accuracy = row["accuracy"]
+        truths = [next(iter(row[name].values()), None) for name in ("node_auc", "precision_at_k")]
+        cells = [row["data"], row["model"], row["explainer"]]
+        cells += [f"{accuracy['accuracy']:.1%} ({accuracy['low']:.0%}-{accuracy['high']:.0%})"]
+        cells += [f"{1000 * row['seconds_per_graph']:.3g}", *map(_cell, truths), *(_cell(row[key]) for key in COLUMNS)]
+        lines.append(cells)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(value: Row | float | None) -> str:
+    """A mean with its interval, or a number.
+
+    >>> _cell({"mean": 0.5, "low": 0.25, "high": 0.75}), _cell(None), _cell(0.123)
+    ('.50 (.25 to .75)', '-', '0.12')
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.2g}"
+    mean, low, high = (f"{value[key]:.2f}".replace("0.", ".", 1) for key in ("mean", "low", "high"))
+    return f"{mean} ({low} to {high})"

@@ -1,0 +1,121 @@
+"""A trained model with all it needs to judge new graphs: its settings, its fitted encoder and its class names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import nn
+
+from sargnn.batching.tensor_set import TensorSet, tensor_set
+from sargnn.data.features.encoder import Encoder
+from sargnn.data.graphs import GraphSet
+from sargnn.errors import InputError
+from sargnn.explain.maps import node_saliency
+from sargnn.systems import find_system
+from sargnn.training.loop import predict_logits
+from sargnn.training.settings import Settings
+
+__all__ = ["Prediction", "TrainedModel"]
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What a model says of every graph of a set.
+
+    >>> said = Prediction(("a", "b"), np.array([[0.9, 0.1]]), np.array([[0.25, 0.75]]), np.array([2]))
+    >>> said.predicted.tolist(), said.mean_saliency.tolist()
+    ([0], [0.25, 0.75])
+    """
+
+    classes: tuple[str, ...]
+    probabilities: np.ndarray
+    """float64 [G, C]."""
+    saliency: np.ndarray
+    """float64 [L, N]: how salient each node is in each layer; no rows if the model has no saliency."""
+    sizes: np.ndarray
+    """int64 [G]: nodes of each graph."""
+
+    @cached_property
+    def node_graph(self) -> np.ndarray:
+        """int64 [N]: the graph of each node."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    @cached_property
+    def predicted(self) -> np.ndarray:
+        """int64 [G]: the most probable class."""
+        return self.probabilities.argmax(axis=1)
+
+    @cached_property
+    def mean_saliency(self) -> np.ndarray | None:
+        """float64 [N]: the mean over the layers."""
+        return self.saliency.mean(axis=0) if len(self.saliency) else None
+
+
+@dataclass(eq=False)
+class TrainedModel:
+    """A model and what it was trained with. Built by ``sargnn.train``, read back by ``sargnn.load_model``.
+
+    >>> from sargnn import Settings, motifs, train
+    >>> trained = train(motifs(20), Settings.of("sar-gcn", {"training.epochs": 1, "model.hidden": 8})).trained
+    >>> trained.predict(motifs(3)).probabilities.shape
+    (3, 2)
+    """
+
+    settings: Settings
+    encoder: Encoder
+    classes: tuple[str, ...]
+    model: nn.Module
+
+    @classmethod
+    def untrained(cls, settings: Settings, encoder: Encoder, classes: tuple[str, ...]) -> TrainedModel:
+        """The model of ``settings`` with weights drawn from its seed."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(settings.training.seed)
+            widths = {"edge_inputs": encoder.edge_width, "graph_inputs": encoder.graph_width}
+            model = find_system(settings.name).build(settings.model, encoder.width, len(classes), **widths)
+        return cls(settings, encoder, classes, model)
+
+    def tensors(self, graphs: GraphSet, device: torch.device | str = "cpu", *, often: bool = False) -> TensorSet:
+        """The graphs with their inputs encoded, on the device, in the layout of the settings; to be read once, or
+        ``often``."""
+        layout = "packed" if getattr(self.model, "packed_only", False) else self.settings.training.layout
+        return tensor_set(graphs, self.encoder, often=often, device=device, layout=layout)
+
+    def predict(self, graphs: GraphSet) -> Prediction:
+        """Class probabilities and node saliency of every graph, on the model's own device."""
+        return self.predict_tensors(self.tensors(graphs, next(self.model.parameters()).device))
+
+    def predict_tensors(self, data: TensorSet) -> Prediction:
+        """The same of graphs whose inputs are there already, as :meth:`tensors` makes them."""
+        logits, saliency = predict_logits(self.model, data, np.arange(len(data)))
+        if not (finite := logits.isfinite().all(1)).all():
+            got = f"got no finite scores for {int((~finite).sum())} of {len(data)} graphs"
+            raise InputError(f"{got}, expected inputs nearer to those of the training")
+        layers = np.empty((len(saliency), data.sizes.sum()))
+        for layer, values in zip(layers, saliency, strict=True):
+            layer[:] = values.cpu().numpy()
+        return Prediction(self.classes, logits.double().softmax(1).cpu().numpy(), layers, data.sizes)
+
+    def saliency(self, graphs: GraphSet, rule: str = "mean") -> np.ndarray:
+        """float64 [N]: how salient every node of every graph is, all layers in one map by the ``rule`` (see
+        :mod:`sargnn.explain.maps`).
+
+        >>> sargnn.load_model("run").saliency(graphs, rule="rollout")  # doctest: +SKIP
+        """
+        device = next(self.model.parameters()).device
+        return node_saliency(self.model, self.tensors(graphs, device), rule=rule).double().cpu().numpy()
+
+    def true_classes(self, graphs: GraphSet) -> np.ndarray:
+        """int64 [G]: the graphs' classes as this model counts them, matched by name."""
+        if graphs.y is None:
+            raise InputError(f"{graphs.name} has no class labels, expected them to compare with")
+        index = {name: i for i, name in enumerate(self.classes)}
+        codes = np.array([index.get(name, -1) for name in graphs.classes], np.int64)[graphs.y]
+        if (codes < 0).any():
+            graph = int(np.argmax(codes < 0))
+            got = f"got class {graphs.classes[graphs.y[graph]]!r} in graph {graph} of {graphs.name}"
+            raise InputError(f"{got}, expected one of those trained on: {', '.join(self.classes)}")
+        return codes

@@ -1,0 +1,389 @@
+"""K models at once: folds, repeats and grid points of one architecture train together on a device.
+
+Every weight gets a leading model dimension and a step is one vectorised call for all K, so on a GPU the extra models
+are nearly free: there a step, optimiser included, is one CUDA graph, and ensembles of other architectures run beside it
+on streams of their own. Each member has its own weights, encoder, batches, learning rate, early stopping and best
+epoch, and comes out as if it had been trained alone, up to rounding (dropout draws other masks).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite, prod
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from sargnn.batching.stacks import Block, Fields, Room, make_block
+from sargnn.data.features.encoder import Encoder
+from sargnn.data.graphs import GraphSet
+from sargnn.data.splits import Fold
+from sargnn.training.loop import TrainingConfig, check_supervision, class_weights, epoch_order, saliency_divergence
+from sargnn.training.progress import Progress
+from sargnn.training.settings import Settings
+from sargnn.training.trained_model import TrainedModel
+from sargnn.training.vectorized.compiling import compiled
+from sargnn.training.vectorized.stacked_weights import StackedWeights, of_each
+
+__all__ = ["Fitted", "Member", "ModelStack", "fit_together"]
+
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
+"""Of Adam: PyTorch's defaults."""
+OWN = ("seed", "learning_rate", "weight_decay")
+"""Fields of the training config in which members may differ."""
+ASSESSED = 8192
+"""Graphs of all members and their voters together that are evaluated at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One model to train: on which graphs, and with which seed, learning rate and weight decay."""
+
+    fold: Fold
+    training: TrainingConfig
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A member when it is done: the model with its best weights, and its history."""
+
+    trained: TrainedModel
+    progress: Progress
+    diverged: str | None
+    """What happened to the loss, if it stopped being finite."""
+
+
+class ModelStack:
+    """Members of one architecture on their way from untrained to fitted: iterate for one list of rows an epoch.
+
+    >>> ensemble = ModelStack(graphs, settings, members)  # doctest: +SKIP
+    >>> for rows in ensemble: ...  # doctest: +SKIP
+    >>> fitted = ensemble.results()  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, graphs: GraphSet, settings: Settings, members: Sequence[Member], device: torch.device | str = "cpu"
+    ) -> None:
+        self.settings = settings
+        self.members = list(members)
+        self.config = _common_config(members)
+        self.device = torch.device(device)
+        self.models = _untrained(graphs, settings, members)
+        used = np.unique(np.concatenate([part for m in members for part in (m.fold.train, m.fold.validation)]))
+        self.block = make_block(graphs, self.models, used, self.device)
+        assert graphs.y is not None
+        self.classes = graphs.y
+        self.weights = StackedWeights([trained.model.to(self.device) for trained in self.models], self.config.policy)
+        self.progress = [Progress() for _ in members]
+        self.diverged: list[str | None] = [None] * len(members)
+        self.epoch = 0
+        self.stream = torch.cuda.Stream() if self.device.type == "cuda" else None
+        self.size = _common_size(members)
+        self.steps = max(_steps(members, self.size))
+        self.step = _TrainStep(self.weights, self.block, self.config, members, self.size)
+        self.assess = _Assessment(self.weights, self.block, members)
+        check_supervision(self.models[0].model, self.block.data, self.config)
+
+    def __iter__(self) -> Iterator[list[dict[str, Any]]]:
+        """Train until every member's epochs or patience have run out."""
+        while not self.finished:
+            self.launch()
+            yield self.collect()
+
+    @property
+    def finished(self) -> bool:
+        return all(map(self._done, range(len(self.members))))
+
+    def launch(self) -> None:
+        """Start an epoch of every member. On a GPU this does not wait for it: :meth:`collect` does."""
+        self.epoch += 1
+        self.started = time.perf_counter()
+        self.rates = [p.learning_rate(m.training) for p, m in zip(self.progress, self.members, strict=True)]
+        with torch.cuda.stream(self.stream):
+            self._train_epoch()
+            self.assess()
+
+    def collect(self) -> list[dict[str, Any]]:
+        """The rows of the epoch under way, one for each member that still trains; keeps the weights of the improved."""
+        with torch.cuda.stream(self.stream):
+            losses, scores = self.step.losses(), self.assess.scores()
+            seconds = (time.perf_counter() - self.started) / len(self.members)
+            return self._record(losses, scores, seconds)
+
+    def results(self) -> list[Fitted]:
+        """Every member with its best weights, in the order they were given."""
+        for k, trained in enumerate(self.models):
+            self.weights.load_best(k, trained.model)
+            trained.model.eval()
+        return [Fitted(*each) for each in zip(self.models, self.progress, self.diverged, strict=True)]
+
+    def _done(self, k: int) -> bool:
+        return self.diverged[k] is not None or self.progress[k].finished(self.members[k].training)
+
+    def _train_epoch(self) -> None:
+        """One pass of every member over its own training graphs in its own order."""
+        size = self.size
+        order = np.full((len(self.members), self.steps * size), -1)
+        for k, member in enumerate(self.members):
+            train = member.fold.train
+            y = self.classes[train] if self.config.sampling == "balanced" else None
+            order[k, : len(train)] = epoch_order(train, member.training.seed, self.epoch, y)
+        batches = order.reshape(len(self.members), self.steps, size).swapaxes(0, 1)
+        self.step.start_epoch(self.rates, self.epoch, self.block.room(batches))
+        for rows in self.block.rows(batches):
+            self.step(rows)
+
+    def _record(self, losses: np.ndarray, scores: np.ndarray, seconds: float) -> list[dict[str, Any]]:
+        rows, better = [], np.zeros(len(self.members), bool)
+        for k, member in enumerate(self.members):
+            loss, accuracy = scores[k].tolist()
+            if self._done(k):
+                continue
+            if not (isfinite(loss) and isfinite(losses[k])):
+                self.diverged[k] = f"loss is {losses[k]}, validation loss {loss} in epoch {self.epoch}"
+                continue
+            row = {
+                "epoch": self.epoch, "train_loss": float(losses[k]), "validation_loss": loss,
+                "validation_accuracy": accuracy, "learning_rate": self.rates[k], "seconds": seconds,
+            }  # fmt: skip
+            better[k] = self.progress[k].record(row, member.training)
+            rows.append(row)
+        self.weights.keep_best(better)
+        return rows
+
+
+def fit_together(ensembles: Sequence[ModelStack], progress: Callable[[int], None] = lambda epoch: None) -> None:
+    """Train ensembles side by side: each epoch is started for all before it is waited for."""
+    while running := [ensemble for ensemble in ensembles if not ensemble.finished]:
+        for ensemble in running:
+            ensemble.launch()
+        for ensemble in running:
+            ensemble.collect()
+        progress(max(ensemble.epoch for ensemble in running))
+
+
+class _TrainStep:
+    """Forward, backward and Adam for all members; on a GPU, captured once and replayed."""
+
+    def __init__(
+        self, weights: StackedWeights, block: Block, config: TrainingConfig, members: Sequence[Member], size: int
+    ) -> None:
+        self.weights, self.block, self.config, self.size = weights, block, config, size
+        device = block.device
+        self.first, self.second = torch.zeros_like(weights.flat), torch.zeros_like(weights.flat)
+        self.decay = torch.tensor([[m.training.weight_decay] for m in members], device=device)
+        self.decays = any(m.training.weight_decay for m in members)
+        self.rate = torch.zeros_like(self.decay)
+        self.total = torch.zeros(len(members), device=device)
+        self.drawn = np.array([len(m.fold.train) for m in members])
+        self.class_weights = _class_weights(block, members)
+        self.rows: Tensor | None = None
+        self.counts = torch.zeros(len(weights.turns), len(members), 1, device=device)
+        """Steps that each member has made in each turn."""
+        self.betas = torch.tensor([BETA1, BETA2], device=device).view(2, 1, 1)
+        self.one_each = torch.ones(len(members), device=device)
+        self.uneven = len(set(_steps(members, size))) > 1
+        self.replays: dict[int, Callable[[], None]] = {}
+        self.room = Room()
+        made = compiled if config.compile else lambda function: function
+        self.losses_of, self.update = made(self._losses), made(self._update)
+
+    def start_epoch(self, rates: list[float], epoch: int, room: Room) -> None:
+        if not self.room.holds(room):
+            self.room = self.room.grown(room)
+            self.replays.clear()
+        self.turn = (epoch - 1) // self.config.alternate_epochs % len(self.weights.turns)
+        self.rate.copy_(torch.tensor(rates).unsqueeze(1))
+        self.total.zero_()
+
+    def losses(self) -> np.ndarray:
+        """``[K]``: mean loss of every member over the epoch."""
+        return self.total.cpu().numpy() / self.drawn
+
+    def __call__(self, rows: Tensor) -> None:
+        """One step with the graphs at ``rows [K, B]`` of the block; -1: none."""
+        turn = self.turn
+        if self.rows is None:
+            self.rows = rows.clone()
+        self.rows.copy_(rows)
+        if self.block.device.type != "cuda":
+            return self._compute(turn)
+        if turn not in self.replays:
+            self.replays[turn] = _captured(lambda: self._compute(turn), self._mutable(), self.rows)
+        self.replays[turn]()
+        return None
+
+    def _mutable(self) -> list[Tensor]:
+        return [*self.weights.changing, self.first, self.second, self.counts, self.total]
+
+    def _compute(self, turn: int) -> None:
+        assert self.rows is not None
+        losses, graphs = self.losses_of(self.rows)
+        views = [self.weights.views[name] for name in self.weights.turns[turn]]
+        gradients = torch.autograd.grad(losses, views, self.one_each)
+        with torch.no_grad():  # put together out here, in one kernel: a compiler takes one for each
+            self.update(torch.cat([g.reshape(len(g), -1) for g in gradients], dim=1), losses, graphs, turn)
+
+    def _losses(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """``[K]``: the loss of every member, and how many graphs it has in this step."""
+        fields = self.block.fields(rows, self.room)
+        y, real = self.block.targets(rows)
+        graphs = real.sum(1)
+        logits, saliency = self._forward(fields, graphs > 0)
+        share = real * self.class_weights.gather(1, y)
+        targets = y.unsqueeze(1).expand(logits.shape[:-1])
+        smoothing = self.config.label_smoothing
+        losses = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none", label_smoothing=smoothing)
+        losses = losses.view_as(targets).mean(1)
+        loss = (losses * share).sum(1) / share.sum(1).clamp(min=torch.finfo(share.dtype).tiny)
+        if self.config.saliency_weight:
+            loss = loss + self.config.saliency_weight * self._divergence(fields, saliency)
+        return loss, graphs
+
+    def _forward(self, fields: Fields, active: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Forward in training mode; the running statistics of members without a graph in this step stand still."""
+        before = [buffer.clone() for buffer in self.weights.buffers] if self.uneven else []
+        assert self.rows is not None
+        outputs = self.weights.forward(self.block, fields, self.rows.shape[1], train=True)
+        for buffer, old in zip(self.weights.buffers, before, strict=False):
+            buffer.copy_(torch.where(active.view(-1, *[1] * (buffer.ndim - 1)), buffer, old))
+        return outputs
+
+    def _divergence(self, fields: Fields, saliency: tuple[Tensor, ...]) -> Tensor:
+        def one(fields: Fields, saliency: tuple[Tensor, ...]) -> Tensor:
+            batch = self.block.batch(fields, self.size)
+            return saliency_divergence(batch, saliency, self.config.saliency_layers)
+
+        return of_each(one, len(self.total))(fields, saliency)
+
+    def _update(self, gradient: Tensor, losses: Tensor, graphs: Tensor, turn: int) -> None:
+        """Adds up the losses and makes a step of Adam; members without a graph in this step stand still."""
+        rate: Tensor = self.rate
+        active: Tensor | int = 1
+        if self.uneven:
+            moves = (graphs > 0).unsqueeze(1)
+            losses, gradient = torch.where(moves.squeeze(1), losses, 0), torch.where(moves, gradient, 0)
+            rate, active = rate * moves, moves
+        self.total += losses * graphs
+        columns, count = self.weights.columns[turn], self.counts[turn]
+        first, second, flat = (tensor[:, columns] for tensor in (self.first, self.second, self.weights.flat))
+        if self.decays:
+            gradient = torch.addcmul(gradient, self.decay, flat)
+        count += active
+        first.lerp_(gradient, (1 - BETA1) * active)
+        second.lerp_(gradient.square(), (1 - BETA2) * active)
+        # m / (1 - β1^t) over √(v / (1 - β2^t)) + ε, with what depends on t alone taken out of the large tensors.
+        missing, missing_square = 1 - self.betas**count
+        spread = missing_square.sqrt()
+        rate = rate * spread / missing.clamp(min=EPSILON)
+        flat.addcdiv_(rate * first, second.sqrt() + EPSILON * spread, value=-1)
+
+
+class _Assessment:
+    """Validation loss and accuracy of all members, in eval mode."""
+
+    def __init__(self, weights: StackedWeights, block: Block, members: Sequence[Member]) -> None:
+        self.weights, self.block = weights, block
+        # A fold too small for a validation part is watched on its training graphs.
+        watched = [m.fold.validation if len(m.fold.validation) else m.fold.train for m in members]
+        chunks = -(-max(map(len, watched)) * prod(weights.shape) // ASSESSED)
+        width = -(-max(map(len, watched)) // chunks)
+        index = np.full((len(members), chunks * width), -1)
+        for k, graphs in enumerate(watched):
+            index[k, : len(graphs)] = graphs
+        parts = index.reshape(len(members), chunks, width).swapaxes(0, 1)
+        self.chunks, self.room = block.rows(parts), block.room(parts)
+        self.sums = torch.zeros(len(members), 2, device=block.device, dtype=torch.float64)
+        self.counts = torch.tensor([[len(graphs)] for graphs in watched], device=block.device)
+        self.rows = self.chunks[0].clone()
+        self.replay: Callable[[], None] | None = None
+
+    def scores(self) -> np.ndarray:
+        """``[K, 2]``: loss and accuracy."""
+        return (self.sums / self.counts).cpu().numpy()
+
+    def __call__(self) -> None:
+        self.sums.zero_()
+        for rows in self.chunks:
+            self.rows.copy_(rows)
+            if self.block.device.type != "cuda":
+                self._compute()
+                continue
+            if self.replay is None:
+                self.replay = _captured(self._compute, [self.sums], self.rows)
+            self.replay()
+
+    @torch.no_grad()
+    def _compute(self) -> None:
+        fields = self.block.fields(self.rows, self.room)
+        y, real = self.block.targets(self.rows)
+        logits, _ = self.weights.forward(self.block, fields, self.rows.shape[1], train=False)
+        losses = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view_as(y)
+        self.sums[:, 0] += torch.where(real, losses, 0).sum(1)
+        self.sums[:, 1] += ((logits.argmax(-1) == y) & real).sum(1)
+
+
+def _captured(compute: Callable[[], None], mutable: list[Tensor], rows: Tensor) -> Callable[[], None]:
+    """``compute`` as a CUDA graph. Warming up runs it for real, so what it changes is put back afterwards."""
+    before = [tensor.detach().clone() for tensor in mutable]
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            compute()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        compute()
+    with torch.no_grad():
+        for tensor, value in zip(mutable, before, strict=True):
+            tensor.copy_(value)
+    return graph.replay
+
+
+def _common_config(members: Sequence[Member]) -> TrainingConfig:
+    """The training config of all members, which may differ in ``OWN`` alone."""
+    first = members[0].training
+    for member in members:
+        if replace(member.training, **{name: getattr(first, name) for name in OWN}) != first:
+            raise ValueError(f"members of an ensemble may differ in {', '.join(OWN)} alone")
+    return first
+
+
+def _common_size(members: Sequence[Member]) -> int:
+    """The batch size of all members."""
+    sizes = {m.training.graphs_a_step(len(m.fold.train)) for m in members}
+    if len(sizes) > 1:
+        raise ValueError(f"members of an ensemble must have one batch size, not {sorted(sizes)}: set it")
+    return sizes.pop()
+
+
+def _steps(members: Sequence[Member], size: int) -> list[int]:
+    """Of every member's epoch."""
+    return [-(-len(m.fold.train) // size) for m in members]
+
+
+def _untrained(graphs: GraphSet, settings: Settings, members: Sequence[Member]) -> list[TrainedModel]:
+    """Every member's model with weights drawn from its seed and its encoder fitted on its training graphs."""
+    encoders: dict[bytes, Encoder] = {}
+    models = []
+    for member in members:
+        key = member.fold.train.tobytes()
+        if key not in encoders:
+            encoders[key] = Encoder.fit(settings.data, graphs, member.fold.train)
+        own = replace(settings, training=member.training)
+        models.append(TrainedModel.untrained(own, encoders[key], graphs.classes))
+    if len({m.encoder.width for m in models}) > 1:
+        raise ValueError("members of an ensemble must have inputs of equal width: set data.max_degree")
+    return models
+
+
+def _class_weights(block: Block, members: Sequence[Member]) -> Tensor:
+    """``[K, C]``: how much a graph of each class counts."""
+    weights = [class_weights(block.data, m.fold, m.training) for m in members]
+    return torch.stack([torch.ones(block.data.classes, device=block.device) if w is None else w for w in weights])

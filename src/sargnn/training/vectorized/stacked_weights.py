@@ -1,0 +1,145 @@
+"""The weights of K models of one architecture as stacked tensors, and all of them called at once."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+from torch.utils._pytree import tree_map
+
+from sargnn.batching import Batch
+from sargnn.batching.stacks import Block, Fields
+from sargnn.nn.ensemble import Ensemble, vote
+
+__all__ = ["StackedWeights", "of_each"]
+
+
+class StackedWeights:
+    """All models' parameters as one matrix ``[K, P]`` and views into it, and their buffers stacked.
+
+    A model that is a committee of M members has M weights of each name: views and buffers are ``[K, M, *shape]``, with
+    M = 1 where it is not one, and all K x M take their step at once. What learns in one turn is next to each other in
+    the matrix.
+    """
+
+    def __init__(self, models: list[nn.Module], policy: str) -> None:
+        boards = [_voters(model) for model in models]
+        one = boards[0][0]
+        self.shape = len(boards), len(boards[0])
+        self.template = _Logits(copy.deepcopy(one)).to("meta")
+        named = {
+            name: _stacked([[m.get_parameter(name).detach() for m in board] for board in boards])
+            for name, _ in one.named_parameters()
+        }
+        self.turns = _turns(one, policy)
+        names = [name for turn in self.turns for name in turn]
+        fixed = {name: values for name, values in named.items() if name not in names}
+        self.flat = torch.cat([named[name].view(len(models), -1) for name in names], dim=1)
+        shapes = [(name, named[name].shape[1:]) for name in names]
+        self.views = _views(self.flat, shapes)
+        ends = np.cumsum([0] + [sum(named[name][0].numel() for name in turn) for turn in self.turns]).tolist()
+        self.columns = [slice(*pair) for pair in pairwise(ends)]
+        for view in self.views.values():
+            view.requires_grad_()
+        buffers = {n: _stacked([[m.get_buffer(n) for m in board] for board in boards]) for n, _ in one.named_buffers()}
+        self.buffers = list(buffers.values())
+        self.state = {f"model.{name}": value for name, value in {**self.views, **fixed, **buffers}.items()}
+        self.changing = [self.flat, *self.buffers]
+        self.best = [value.clone() for value in self.changing]
+        best_buffers = dict(zip(buffers, self.best[1:], strict=True))
+        self.best_state = {**_views(self.best[0], shapes), **fixed, **best_buffers}
+
+    def forward(self, block: Block, fields: Fields, graphs: int, train: bool) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Logits of the first ``graphs`` graphs, ``[K, M, B, C]`` of every voter in training and ``[K, B, C]`` of the
+        vote otherwise, and saliency of each layer, ``[K, *nodes]``."""
+        self.template.train(train)
+        models, voters = self.shape
+
+        def board(state: dict[str, Tensor], fields: Fields) -> Any:
+            batch = block.batch(fields, graphs)
+            each = of_each(lambda own: functional_call(self.template, own, (batch,)), voters)
+            logits, saliency = each(state)
+            seen = tuple(layer.mean(0) if voters > 1 else layer[0] for layer in saliency)  # of one without a kernel
+            return (logits if train else vote(logits)), seen
+
+        logits, saliency = of_each(board, models)(self.state, fields)
+        return logits[..., :graphs, :], saliency
+
+    def keep_best(self, better: np.ndarray) -> None:
+        """Remember the present weights of the models that are better than ever."""
+        if better.any():
+            which = torch.from_numpy(np.flatnonzero(better)).to(self.flat.device)
+            for best, value in zip(self.best, self.changing, strict=True):
+                best[which] = value[which]
+
+    def load_best(self, k: int, model: nn.Module) -> None:
+        """Give ``model`` the best weights of the k-th."""
+        for m, voter in enumerate(_voters(model)):
+            best = {name: self.best_state[_first_name(voter, name)][k, m] for name in voter.state_dict()}
+            voter.load_state_dict(best)
+
+
+class _Logits(nn.Module):
+    """A model as one call, which is what ``functional_call`` needs."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch: Batch) -> tuple[Tensor, tuple[Tensor, ...]]:
+        encoding = self.model.encode(batch)  # type: ignore[operator]
+        return self.model.head(encoding.graph), encoding.saliency  # type: ignore[operator]
+
+
+def of_each(one: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """``one`` for so many at once: every tensor that it takes or gives gets their axis in front.
+
+    A single one goes without ``vmap``, which takes more kernels for the same.
+    """
+    if count > 1:
+        return vmap(one, randomness="different")
+
+    def alone(*inputs: Any) -> Any:
+        return tree_map(lambda tensor: tensor.unsqueeze(0), one(*tree_map(lambda tensor: tensor.squeeze(0), inputs)))
+
+    return alone
+
+
+def _voters(model: nn.Module) -> list[nn.Module]:
+    """The members of a committee; of any other model, the model."""
+    return list(model.members) if isinstance(model, Ensemble) else [model]
+
+
+def _stacked(values: Sequence[Sequence[Tensor]]) -> Tensor:
+    """``[K, M, *shape]``, of M tensors of each of K models."""
+    return torch.stack([torch.stack(list(own)) for own in values])
+
+
+def _views(flat: Tensor, shapes: list[tuple[str, torch.Size]]) -> dict[str, Tensor]:
+    """Parts of the matrix ``[K, P]`` as tensors ``[K, *shape]`` that share its memory."""
+    views, start = {}, 0
+    for name, shape in shapes:
+        views[name] = flat[:, start : start + shape.numel()].view(len(flat), *shape).detach()
+        start += shape.numel()
+    return views
+
+
+def _turns(model: Any, policy: str) -> list[list[str]]:
+    """Names of what learns in each turn: everything, or backbone and memory one after the other."""
+    learning = {id(p): name for name, p in model.named_parameters() if p.requires_grad}
+    if policy == "joint":
+        return [list(learning.values())]
+    return [[learning[id(p)] for p in block if id(p) in learning] for block in model.blocks()]
+
+
+def _first_name(model: nn.Module, name: str) -> str:
+    """The name under which a shared tensor is listed once."""
+    tensor = model.state_dict(keep_vars=True)[name]
+    named = [*model.named_parameters(), *model.named_buffers()]
+    return next(found for found, value in named if value is tensor)

@@ -1,0 +1,182 @@
+"""The same graphs, read through every form, are the same set and get the same predictions."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from sargnn.data.graphs import GraphSet
+from sargnn.data.io.convert import FORMS, convert
+from sargnn.data.sources import load
+
+
+def networkx_graphs(count: int = 24) -> list[nx.Graph]:
+    """Rings and paths with a class, a number and a category for each node and each edge; every third is directed.
+
+    All names are numbers, the only names that TU files and PyTorch tensors can hold; from 0, as in the latter.
+    """
+    graphs = []
+    for g in range(count):
+        size = 3 + g % 4
+        graph = nx.cycle_graph(size) if g % 2 else nx.path_graph(size)
+        if g % 3 == 2:
+            edges, graph = graph.edges, nx.DiGraph()
+            graph.add_nodes_from(range(size))
+            graph.add_edges_from(edges)
+        for node in graph:
+            graph.nodes[node].update(charge=(node * 7 + g) / 10, label=str((node + g) % 4), mass=float(node))
+        for i, (source, target) in enumerate(graph.edges):
+            graph.edges[source, target].update(label=str(i % 3), length=0.1 * i - 0.2)
+        graph.graph.update(label=str(g % 2), energy=g / 3)
+        graphs.append(graph)
+    return graphs
+
+
+def as_graphml_folder(folder: Path, graphs: list[nx.Graph]) -> Path:
+    for g, graph in enumerate(graphs):
+        nx.write_graphml(graph, folder / f"{g}.graphml")
+    return folder
+
+
+def as_gexf_folder(folder: Path, graphs: list[nx.Graph]) -> Path:
+    """GEXF has no attributes of graphs, and NetworkX writes a label as the name of a node."""
+    for g, graph in enumerate(graphs):
+        copy = graph.copy()
+        for _, row in copy.nodes(data=True):
+            row["symbol"] = row.pop("label")
+        nx.write_gexf(copy, folder / f"{g}.gexf")
+    rows = "".join(f"{g}.gexf,{graph.graph['label']}\n" for g, graph in enumerate(graphs))
+    (folder / "labels.csv").write_text(f"file,label\n{rows}")
+    return folder
+
+
+def as_json_file(folder: Path, graphs: list[nx.Graph]) -> Path:
+    (folder / "all.json").write_text(json.dumps([nx.node_link_data(graph, edges="links") for graph in graphs]))
+    return folder / "all.json"
+
+
+def as_json_folder(folder: Path, graphs: list[nx.Graph]) -> Path:
+    for g, graph in enumerate(graphs):
+        (folder / f"graph{g}.json").write_text(json.dumps(nx.node_link_data(graph, edges="edges")))
+    return folder
+
+
+def as_parquet_trio(folder: Path, graphs: list[nx.Graph]) -> Path:
+    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow, the extra 'parquet'")
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    nodes = [{"graph": g, "node": v, **row} for g, graph in enumerate(graphs) for v, row in graph.nodes(data=True)]
+    ends = [(g, graph, *edge) for g, graph in enumerate(graphs) for edge in graph.edges(data=True)]
+    tables = {
+        "graphs": [{"graph": g, "directed": graph.is_directed(), **graph.graph} for g, graph in enumerate(graphs)],
+        "nodes": nodes,
+        "edges": [{"graph": g, "source": s, "target": t, **row} for g, _, s, t, row in ends],
+    }
+    for name, rows in tables.items():
+        parquet.write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet")
+    return folder
+
+
+def as_zip(folder: Path, graphs: list[nx.Graph]) -> Path:
+    convert(load(graphs), folder / "set", "tu")
+    with zipfile.ZipFile(folder / "set.zip", "w") as archive:
+        for path in (folder / "set").iterdir():
+            archive.write(path, f"set/{path.name}")
+    return folder / "set.zip"
+
+
+WRITERS: dict[str, Callable[[Path, list[nx.Graph]], Any]] = {
+    "NetworkX": lambda folder, graphs: graphs,
+    "PyTorch Geometric": lambda folder, graphs: load(graphs).to_pyg(),
+    "GraphML folder": as_graphml_folder,
+    "JSON file": as_json_file,
+    "JSON folder": as_json_folder,
+    "Parquet tables": as_parquet_trio,
+    "TU zip": as_zip,
+}
+
+
+@pytest.fixture(scope="module")
+def graphs() -> GraphSet:
+    return load(networkx_graphs())
+
+
+def test_the_set_itself(graphs: GraphSet) -> None:
+    assert graphs.classes == ("0", "1")
+    assert graphs.node_attribute_names == ("charge", "mass")
+    assert graphs.edge_attribute_names == ("length",)
+    assert graphs.graph_attribute_names == ("energy",)
+    assert graphs.edge_label_names == ("0", "1", "2")
+    assert graphs.node_labels is not None
+    assert graphs.notes == ()
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_one_fingerprint(form: str, graphs: GraphSet, tmp_path: Path) -> None:
+    assert load(WRITERS[form](tmp_path, networkx_graphs())).fingerprint == graphs.fingerprint
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_fingerprint_after_conversion(form: str, graphs: GraphSet, tmp_path: Path) -> None:
+    path = tmp_path / ("x.jsonl" if form == "jsonl" else "x")
+    assert convert(graphs, path, form) == []
+    again = load(path)
+    assert again.fingerprint == graphs.fingerprint
+    if form != "tu":
+        assert again.node_attribute_names == graphs.node_attribute_names
+
+
+def test_one_fingerprint_in_gexf_which_has_no_attributes_of_graphs(tmp_path: Path) -> None:
+    originals = networkx_graphs()
+    read = load(as_gexf_folder(tmp_path, originals))
+    for graph in originals:
+        del graph.graph["energy"]
+    assert read.fingerprint == load(originals).fingerprint
+
+
+def test_the_order_of_rows_does_not_matter(graphs: GraphSet, tmp_path: Path) -> None:
+    """But for the order of graphs, which graphs.csv gives, and of nodes, which is theirs in nodes.csv."""
+    convert(graphs, tmp_path / "x", "csv")
+    path = tmp_path / "x" / "edges.csv"
+    header, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([header, *np.random.default_rng(0).permutation(rows)]))
+    path = tmp_path / "x" / "nodes.csv"
+    header, *rows = path.read_text().splitlines()
+    by_node = sorted(rows, key=lambda row: int(row.split(",")[1]))
+    path.write_text("\n".join([header, *by_node]))
+    assert load(tmp_path / "x").fingerprint == graphs.fingerprint
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_real_set_survives_every_form(
+    form: str, mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SARGNN_MIRROR", str(mirror))
+    monkeypatch.setenv("SARGNN_DATA", str(tmp_path / "cache"))
+    graphs = load("MUTAG")
+    path = tmp_path / ("x.jsonl" if form == "jsonl" else "x")
+    assert convert(graphs, path, form) == []
+    assert load(path).fingerprint == graphs.fingerprint
+
+
+def test_one_prediction(graphs: GraphSet, tmp_path: Path) -> None:
+    from sargnn.training.run import train
+    from sargnn.training.settings import Settings
+
+    settings = Settings.of("sar-gcn", {"training.epochs": 2, "model.hidden": 8})
+    trained = train(graphs, settings).trained
+    expected = trained.predict(graphs)
+    for form in ("csv", "jsonl", "graphml", "tu"):
+        path = tmp_path / ("x.jsonl" if form == "jsonl" else form)
+        convert(graphs, path, form)
+        found = trained.predict(load(path))
+        assert np.array_equal(found.probabilities, expected.probabilities)
+        assert np.array_equal(found.saliency, expected.saliency)

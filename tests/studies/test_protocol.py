@@ -1,0 +1,271 @@
+"""Nested cross-validation: what is computed, what is chosen, and what no choice may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sargnn.data.sources import load
+from sargnn.data.splits import stratified_folds, write_splits
+from sargnn.data.synthetic import triangles
+from sargnn.errors import InputError
+from sargnn.studies.protocol import (
+    Cell,
+    assessment_jobs,
+    bundles,
+    collect,
+    digest,
+    select,
+    selection_jobs,
+    work,
+)
+from sargnn.studies.store import job_id
+from sargnn.training import settings as settings_module
+from sargnn.training.loop import TrainingConfig
+from sargnn.training.run import TrainingRun, score
+from sargnn.training.settings import Settings
+from tiny import shapes, tiny
+
+TIMES = ("seconds", "device")
+
+
+def grid_of(*rates: float, model: str = "sar-gcn", **values: Any) -> tuple[Settings, ...]:
+    return tuple(tiny(model, training__learning_rate=rate, **values) for rate in rates)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Holds a set of 24 graphs and three folds of it."""
+    graphs = shapes()
+    graphs.save(tmp_path / "set")
+    assert graphs.y is not None
+    write_splits(tmp_path / "folds.json", stratified_folds(graphs.y, 3, seed=0))
+    return tmp_path
+
+
+def cell_of(folder: Path, grid: tuple[Settings, ...], data: str = "set", **more: Any) -> Cell:
+    graphs = load(str(folder / data))
+    values: dict[str, Any] = {"folds": 3, "repeats": 2, "splits": str(folder / "folds.json"), **more}
+    return Cell(str(folder / data), graphs.fingerprint, grid[0].name, grid, **values)
+
+
+def computed(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of jobs, in their order."""
+    rows = {job_id(job): {**job, **row} for bundle in bundles(jobs) for job, row in work(list(bundle))}
+    return [rows[job_id(job)] for job in jobs]
+
+
+def timeless(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in TIMES}
+
+
+def test_permuting_test_labels_changes_no_choice_and_no_row_of_the_selection(folder: Path) -> None:
+    graphs = load(str(folder / "set"))
+    assert graphs.y is not None
+    grid = grid_of(0.001, 0.03, model="gin")
+    plain = cell_of(folder, grid, folds=1)
+    fold = stratified_folds(graphs.y, 3, seed=0)[0]
+    y = graphs.y.copy()
+    y[fold.test] = 1 - y[fold.test]
+    replace(graphs, y=y).save(folder / "lying")
+    lying = cell_of(folder, grid, "lying", folds=1)
+    assert lying.fingerprint != plain.fingerprint
+    rows, same = computed(selection_jobs(plain)), computed(selection_jobs(lying))
+    named = ("data", "fingerprint")  # by which alone the jobs differ
+    for row, other in zip(rows, same, strict=True):
+        assert {k: v for k, v in timeless(row).items() if k not in named} == {
+            k: v for k, v in timeless(other).items() if k not in named
+        }
+    assert select(plain, rows) == select(lying, same)
+    honest, flipped = (computed(assessment_jobs(cell, select(cell, rows)))[0] for cell in (plain, lying))
+    assert honest["validation_loss"] == flipped["validation_loss"]
+    assert honest["scores"]["test"]["accuracy"] == pytest.approx(1 - flipped["scores"]["test"]["accuracy"])
+
+
+def test_rows_of_the_selection_hold_no_test_score(folder: Path) -> None:
+    for row in computed(selection_jobs(cell_of(folder, grid_of(0.01, 0.02), folds=1, curves=True))):
+        assert not {"scores", "confusion", "history", "curves"} & row.keys()
+        assert not any("test" in key for key in row)
+
+
+def test_rows_of_the_assessment_hold_all_there_is_to_report(folder: Path) -> None:
+    grid = grid_of(0.01)
+    cell = cell_of(folder, grid, curves=True)
+    assert selection_jobs(cell) == []
+    rows = computed(assessment_jobs(cell, select(cell, [])))
+    assert [(row["fold"], row["repeat"]) for row in rows] == [(f, r) for f in range(3) for r in (1, 2)]
+    for row in rows:
+        assert np.sum(row["confusion"]) == row["scores"]["test"]["graphs"] == 8
+        assert np.trace(row["confusion"]) / 8 == row["scores"]["test"]["accuracy"]
+        assert row["history"].keys() == {"train_loss", "validation_loss", "validation_accuracy"}
+        assert {len(curve) for curve in row["history"].values()} == {row["epochs"]} == {3}
+        best = row["history"]["validation_loss"][row["best_epoch"] - 1]
+        assert row["validation_loss"] == pytest.approx(best, abs=1e-5)
+    assert len({row["settings"]["training"]["seed"] for row in rows}) == 2
+
+
+def test_graphs_that_decide_nothing_are_trained_on(folder: Path) -> None:
+    """With the last epoch kept, the assessment is that of training and validation graphs together; the selection, which
+    they decide, is not."""
+    kept = grid_of(0.01, 0.02, training__monitor="last")
+    cell = cell_of(folder, kept, folds=1, repeats=1, curves=True)
+    (row,), chosen = computed(assessment_jobs(cell, kept[:1])), computed(selection_jobs(cell))
+    assert (row["validation_accuracy"], row["validation_loss"], row["best_epoch"]) == (None, None, 3)
+    assert "history" not in row, "it would show graphs that were trained on as validation graphs"
+    assert all(0 <= other["validation_accuracy"] <= 1 for other in chosen)
+    graphs = load(str(folder / "set"))
+    assert graphs.y is not None
+    fold = stratified_folds(graphs.y, 3, seed=0)[0]
+    both = replace(fold, train=np.sort(np.concatenate([fold.train, fold.validation])))
+    for expected, own in ((row["scores"]["test"], both), (None, fold)):
+        settings = replace(kept[0], training=replace(kept[0].training, seed=1 if expected else 0))
+        run = TrainingRun.start(graphs, settings, fold=own)
+        for _ in run:
+            pass
+        if expected:
+            assert expected == score(run.trained, graphs, run.trained.predict(graphs), fold.test)
+        else:
+            assert run.state.history[-1]["validation_loss"] == chosen[0]["validation_loss"]
+
+
+def test_the_seed_of_a_cell_shifts_all_seeds(folder: Path) -> None:
+    cell = cell_of(folder, grid_of(0.01), seed=10)
+    assert {job["settings"]["training"]["seed"] for job in assessment_jobs(cell, cell.grid * 3)} == {11, 12}
+
+
+# The choice
+
+
+def fake_rows(*scores: tuple[float, float]) -> list[dict[str, Any]]:
+    """One fold: validation accuracy and loss of each setting of the grid."""
+    return [{"fold": 0, "validation_accuracy": accuracy, "validation_loss": loss} for accuracy, loss in scores]
+
+
+@pytest.mark.parametrize(
+    ("scores", "chosen"),
+    [
+        ([(0.5, 0.1), (0.9, 0.7), (0.8, 0.1)], 1),  # the best accuracy, whatever the loss
+        ([(0.9, 0.7), (0.9, 0.4), (0.8, 0.1)], 1),  # of equal ones the lower loss
+        ([(0.9, 0.4), (0.9, 0.4), (0.9, 0.4)], 0),  # of equal ones the first of the grid
+        ([(0.0, 1e9), (0.1, 2.0), (0.0, 1e9)], 1),  # a training that diverged is never chosen over one that did not
+    ],
+)
+def test_the_choice_is_by_validation_accuracy_then_loss_then_order(
+    scores: list[tuple[float, float]], chosen: int
+) -> None:
+    grid = grid_of(0.1, 0.2, 0.3)
+    cell = Cell("x", "f", "sar-gcn", grid, folds=1)
+    assert select(cell, fake_rows(*scores)) == (grid[chosen],)
+
+
+def test_each_fold_chooses_for_itself() -> None:
+    grid = grid_of(0.1, 0.2)
+    cell = Cell("x", "f", "sar-gcn", grid, folds=2)
+    accuracies = {(0, 0): 0.9, (1, 0): 0.8, (0, 1): 0.3, (1, 1): 0.4}
+    rows = [
+        {"fold": job["fold"], "validation_loss": 1.0, "validation_accuracy": accuracies[at // 2, job["fold"]]}
+        for at, job in enumerate(selection_jobs(cell))
+    ]
+    assert select(cell, rows) == (grid[0], grid[1])
+
+
+def assessed(fold: int, accuracy: float) -> dict[str, Any]:
+    return {"fold": fold, "scores": {"test": {"accuracy": accuracy}}}
+
+
+def test_a_folds_score_is_the_mean_of_its_repeats() -> None:
+    grid = grid_of(0.1)
+    rows = [assessed(0, 0.5), assessed(0, 0.7), assessed(1, 0.8), assessed(1, 1.0)]
+    result = collect(Cell("x", "f", "sar-gcn", grid, folds=2, repeats=2), grid * 2, rows)
+    assert result.folds.tolist() == pytest.approx([0.6, 0.9])
+    assert (result.mean, result.std) == (pytest.approx(0.75), pytest.approx(0.15))
+
+
+def test_a_single_division_counts_its_repeats() -> None:
+    grid = grid_of(0.1)
+    rows = [assessed(0, 0.5), assessed(0, 0.7)]
+    assert collect(Cell("x", "f", "sar-gcn", grid, folds=1), grid, rows).folds.tolist() == [0.5, 0.7]
+
+
+def test_an_official_division_is_tested_on_its_large_graphs_too(tmp_path: Path) -> None:
+    graphs = triangles(20, 10, 10, 10)
+    graphs.save(tmp_path / "set")
+    grid = (tiny("gcn", training__epochs=1),)
+    cell = Cell(str(tmp_path / "set"), graphs.fingerprint, "gcn", grid, folds=1, repeats=2)
+    rows = computed(assessment_jobs(cell, grid))
+    for row in rows:
+        assert {part: scores["graphs"] for part, scores in row["scores"].items()} == {"test": 10, "test-large": 10}
+    assert len(collect(cell, grid, rows).folds) == 2
+
+
+# Jobs and bundles
+
+
+def test_jobs_keep_their_ids_when_a_field_is_added_to_a_config(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ids() -> list[str]:
+        grid = (Settings.of("gin", {"training.epochs": 5}), Settings.of("gin", {"model.layers": 2}))
+        return [job_id(job) for job in selection_jobs(Cell("x", "f", "gin", grid, folds=2))]
+
+    @dataclass(frozen=True)
+    class Later(TrainingConfig):
+        warm_up: int = 7
+
+    before = ids()
+    monkeypatch.setattr(settings_module, "TrainingConfig", Later)
+    monkeypatch.setattr(settings_module, "_usual", settings_module._usual.__wrapped__)  # which remembers no defaults
+    assert ids() == before
+    assert Settings.of("gin", {"training.warm_up": 8}).changes()["training"] == {"warm_up": 8}
+
+
+def test_a_job_is_read_back_as_the_settings_it_was_made_of() -> None:
+    settings = Settings.of("sar-gat", {"model.heads": 2, "data.encodings": "degree,random-walk", "training.epochs": 7})
+    job = Cell("x", "f", "sar-gat", (settings,), folds=1).job("assess", 0, settings, 3)
+    assert Settings.from_json(job["settings"]) == replace(settings, training=replace(settings.training, seed=3))
+
+
+def test_bundles_hold_every_job_once_and_never_mix_data() -> None:
+    cells = [
+        Cell(data, "f", model, grid_of(0.1, 0.2, model=model), folds=3)
+        for data in ("one", "two")
+        for model in ("gcn", "gin", "sar-gcn")
+    ]
+    jobs = [job for cell in cells for job in selection_jobs(cell)]
+    for at_once, expected in ((1, 6), (2, 4), (8, 2)):
+        made = bundles(jobs, at_once)
+        assert len(made) == expected
+        assert sorted(job_id(job) for bundle in made for job in bundle) == sorted(map(job_id, jobs))
+        assert all(len({job["data"] for job in bundle}) == 1 for bundle in made)
+    assert bundles([]) == []
+
+
+@pytest.mark.parametrize("values", [{"model__dropout": 0.5}, {"training__layout": "packed"}, {}])
+def test_rows_do_not_depend_on_the_bundle(folder: Path, values: dict[str, Any]) -> None:
+    cell = cell_of(folder, grid_of(0.01, model="gin", **values))
+    jobs = assessment_jobs(cell, cell.grid * 3)
+    together = [timeless(row) for row in computed(jobs)]
+    assert [timeless(computed([job])[0]) for job in jobs] == together
+
+
+def test_a_training_that_diverges_has_a_row_that_says_so(folder: Path) -> None:
+    cell = cell_of(folder, grid_of(1e30, 0.01, model="gin"), folds=1)
+    wild, calm = computed(selection_jobs(cell))
+    assert wild["diverged"]
+    assert calm["diverged"] is None
+    assert select(cell, [wild, calm]) == (cell.grid[1],)
+
+
+def test_data_that_changed_since_the_jobs_were_made_are_refused(folder: Path) -> None:
+    cell = replace(cell_of(folder, grid_of(0.01)), fingerprint="0123456789abcdef")
+    with pytest.raises(InputError, match=r"got graphs with fingerprint .*, expected 0123456789abcdef") as error:
+        list(work(assessment_jobs(cell, cell.grid * 3)))
+    assert "\n" not in str(error.value)
+
+
+def test_the_digest_names_folds_by_their_content() -> None:
+    y = np.array([0, 1] * 12)
+    one, same, other = (digest(stratified_folds(y, 3, seed=seed)) for seed in (0, 0, 1))
+    assert one == same != other
