@@ -58,7 +58,7 @@ def markdown(
         lines += ["| fold | graphs | test accuracy | each repeat | selected |", "|---|---|---|---|---|"]
         lines += [
             f"| {line['fold']} | {line['graphs']} | {percent(line['mean'])} "
-            f"| {', '.join(map(_percent, line['accuracies']))} | {settings_in_words(line['selected'])} |"
+            f"| {', '.join(map(percent, line['accuracies']))} | {settings_in_words(line['selected'])} |"
             for line in fold_table(result)
         ]
         names = [name.replace("|", "\\|") for name in graphs.classes]
