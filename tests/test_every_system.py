@@ -89,9 +89,9 @@ def some_model(name: str, seed: int, classes: int = CLASSES) -> Any:
 
 
 def layouts(model: Any) -> list[str]:
-    if getattr(model, "packed_only", False):
+    if model.layouts == ("packed",):
         return ["packed"]
-    return [*COMMON, "compressed"] if model.takes_any_layout and library(torch.float64) else [*COMMON]
+    return [*COMMON, "compressed"] if "compressed" in model.layouts and library(torch.float64) else [*COMMON]
 
 
 def outputs(model: Any, batch: Batch) -> list[Tensor]:

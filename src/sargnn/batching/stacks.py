@@ -163,7 +163,7 @@ def make_block(graphs: GraphSet, models: Sequence[TrainedModel], used: np.ndarra
     sets = [held_set(graphs, encoder, device=device) for encoder in encoders.values()]
     encoder = [numbers[id(trained.encoder)] for trained in models]
     layout = models[0].settings.training.layout
-    dense = getattr(models[0].model, "dense", False)
+    dense = models[0].model.stacked_layouts == ("padded",)
     if dense or (choose_layout(graphs.sizes[used]) if layout == "auto" else layout) == "padded":
         return PaddedBlock(sets, encoder, used)
     return FilledBlock(sets, encoder)

@@ -32,7 +32,7 @@ class Ensemble(GraphModel):
     1.0
     """
 
-    takes_any_layout = True
+    layouts = ("compressed", "packed", "padded")
 
     def __init__(self, members: Iterable[nn.Module]) -> None:
         super().__init__()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from sargnn.batching import Batch, PackedBatch
+from sargnn.batching.layouts import Layout
 
 __all__ = ["Encoding", "GraphModel"]
 
@@ -32,12 +33,10 @@ class GraphModel(nn.Module):
     whole graphs may follow.
     """
 
-    packed_only = False
-    """Whether the model cannot work on padded batches."""
-    dense = False
-    """Whether K models at once need padded batches."""
-    takes_any_layout = False
-    """Whether the model knows a batch by its primitives alone, so that any layout will do."""
+    layouts: ClassVar[tuple[Layout, ...]] = ("packed", "padded")
+    """The layouts that :meth:`encode` takes: all of them where the model knows a batch by its primitives alone."""
+    stacked_layouts: ClassVar[tuple[Layout, ...]] = ("packed", "padded")
+    """The layouts in which K models of this kind train at once; none: they train one after the other."""
     head: Callable[[Tensor], Tensor]
 
     def encode(self, batch: Batch) -> Encoding:

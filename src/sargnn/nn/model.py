@@ -134,7 +134,7 @@ class SARGNN(GraphModel):
     torch.Size([2, 3])
     """
 
-    takes_any_layout = True
+    layouts = ("compressed", "packed", "padded")
 
     def __init__(
         self, config: ModelConfig, inputs: int, classes: int, edge_inputs: int = 0, graph_inputs: int = 0

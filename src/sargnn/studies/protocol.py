@@ -215,9 +215,9 @@ def _ensembles(
 def _vectorises(settings: Settings, graphs: GraphSet, device: torch.device) -> bool:
     """Whether K at once is possible and wanted: on a CPU, where it pays less, rows must be the same bits whatever was
     killed, and the rounding of K at once depends on K."""
-    model: Any = find_system(settings.name).model
-    too_large = getattr(model, "dense", False) and graphs.sizes.max() > PADDED_NODES
-    return device.type == "cuda" and not getattr(model, "packed_only", False) and not too_large
+    layouts = find_system(settings.name).model.stacked_layouts
+    too_large = layouts == ("padded",) and graphs.sizes.max() > PADDED_NODES
+    return device.type == "cuda" and bool(layouts) and not too_large
 
 
 def _fit_alone(graphs: GraphSet, fold: Fold, job: Job, device: torch.device) -> Fitted:

@@ -9,10 +9,9 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from torch import nn
-
 from sargnn.errors import InputError
 from sargnn.nn.ensemble import Ensemble
+from sargnn.nn.graph_model import GraphModel
 from sargnn.nn.model import VARIANTS
 
 __all__ = ["SYSTEMS", "System", "find_system"]
@@ -34,7 +33,7 @@ class System:
     """Values of the training config that belong to it."""
 
     @cached_property
-    def model(self) -> type[nn.Module]:
+    def model(self) -> type[GraphModel]:
         """The class of the model."""
         return self._named(0)
 
@@ -43,7 +42,7 @@ class System:
         """The class of its config."""
         return self._named(1)
 
-    def build(self, config: Any, inputs: int, classes: int, edge_inputs: int = 0, graph_inputs: int = 0) -> nn.Module:
+    def build(self, config: Any, inputs: int, classes: int, edge_inputs: int = 0, graph_inputs: int = 0) -> GraphModel:
         """The model of ``config`` for node inputs of width ``inputs``, that many classes and, if it takes them, inputs
         of edges and of whole graphs."""
         more = {"edge_inputs": edge_inputs, "graph_inputs": graph_inputs}

@@ -81,7 +81,8 @@ class ADSF(GraphModel):
     torch.Size([2, 2])
     """
 
-    packed_only = True
+    layouts = ("packed",)
+    stacked_layouts = ()
 
     def __init__(self, config: ADSFConfig, inputs: int, classes: int) -> None:
         super().__init__()

@@ -4,7 +4,7 @@ that work in both layouts."""
 from __future__ import annotations
 
 from ctypes import CDLL
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from sargnn.batching import Batch, CompressedBatch, ListedBatch, PackedBatch, PaddedBatch
 from sargnn.batching.kernels import Sums, drop, library
+from sargnn.batching.layouts import Layout
 from sargnn.errors import InputError
 from sargnn.nn.graph_model import Encoding, GraphModel
 
@@ -43,7 +44,7 @@ class DenseModel(GraphModel):
     A packed batch is taken in padded groups of graphs of similar size: one large graph does not make all others large.
     """
 
-    dense = True
+    stacked_layouts: ClassVar[tuple[Layout, ...]] = ("padded",)
 
     def encode_padded(self, batch: PaddedBatch) -> Encoding:
         """What :meth:`encode` gives, for a padded batch; a graph's share must not depend on the others."""

@@ -75,7 +75,8 @@ class DGM(DenseModel):
     torch.Size([2, 2])
     """
 
-    packed_only = True
+    layouts = ("packed",)
+    stacked_layouts = ()
 
     def __init__(self, config: DGMConfig, inputs: int, classes: int) -> None:
         super().__init__()

@@ -73,7 +73,8 @@ class DSSGNN(GraphModel):
     torch.Size([2, 2])
     """
 
-    packed_only = True
+    layouts = ("packed",)
+    stacked_layouts = ()
 
     def __init__(self, config: DSSGNNConfig, inputs: int, classes: int) -> None:
         super().__init__()

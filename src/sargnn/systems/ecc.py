@@ -94,7 +94,8 @@ class ECC(GraphModel):
     torch.Size([2, 2])
     """
 
-    packed_only = True
+    layouts = ("packed",)
+    stacked_layouts = ()
 
     def __init__(self, config: ECCConfig, inputs: int, classes: int, edge_inputs: int = 0) -> None:
         super().__init__()

@@ -73,7 +73,8 @@ class GraphUNet(GraphModel):
     torch.Size([2, 2])
     """
 
-    packed_only = True
+    layouts = ("packed",)
+    stacked_layouts = ()
 
     def __init__(self, config: GraphUNetConfig, inputs: int, classes: int) -> None:
         super().__init__()

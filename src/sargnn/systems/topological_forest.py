@@ -84,7 +84,8 @@ class TopologicalForest(GraphModel):
     [[0.5, 0.5]]
     """
 
-    packed_only = True
+    layouts = ("packed",)
+    stacked_layouts = ()
     head: Forest
     low: Tensor
     high: Tensor

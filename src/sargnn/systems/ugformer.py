@@ -80,7 +80,8 @@ class UGformer(GraphModel):
     torch.Size([2, 2])
     """
 
-    packed_only = True
+    layouts = ("packed",)
+    stacked_layouts = ()
 
     def __init__(self, config: UGformerConfig, inputs: int, classes: int) -> None:
         super().__init__()

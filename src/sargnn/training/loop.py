@@ -25,6 +25,7 @@ from sargnn.batching.allocator import keep_freed_memory
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.splits import Fold
 from sargnn.errors import Diverged, InputError
+from sargnn.nn.graph_model import GraphModel
 from sargnn.training.progress import Progress, Row
 
 __all__ = ["TrainingConfig", "TrainingState", "fit", "predict_logits"]
@@ -112,12 +113,12 @@ class TrainingConfig:
 class TrainingState(Progress):
     """All there is to know between two epochs."""
 
-    model: nn.Module
+    model: GraphModel
     optimizer: torch.optim.Adam
     best_weights: dict[str, Tensor]
 
     @classmethod
-    def start(cls, model: nn.Module, config: TrainingConfig) -> TrainingState:
+    def start(cls, model: GraphModel, config: TrainingConfig) -> TrainingState:
         optimizer = torch.optim.Adam(
             model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
         )
@@ -154,7 +155,7 @@ def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfi
 
 
 def predict_logits(
-    model: nn.Module, data: TensorSet, index: np.ndarray, batch_size: int = 512
+    model: GraphModel, data: TensorSet, index: np.ndarray, batch_size: int = 512
 ) -> tuple[Tensor, list[Tensor]]:
     """Logits ``[G, C]`` of the graphs at ``index`` and the saliency of each layer, ``[N]`` over their nodes, in eval
     mode. A model that draws numbers even then (``model.saliency = redrawn``) draws the same ones every time."""
@@ -165,23 +166,23 @@ def predict_logits(
         for start in range(0, len(index), batch_size):
             some = index[start : start + batch_size]
             batch = data.fastest_batch(some, ordered=True) if takes_any_layout(model) else data.batch(some)
-            encoding = model.encode(batch)  # type: ignore[operator]
-            logits.append(model.head(encoding.graph))  # type: ignore[operator]
+            encoding = model.encode(batch)
+            logits.append(model.head(encoding.graph))
             saliency.append(tuple(batch.per_node(s) for s in encoding.saliency))
     return torch.cat(logits), [torch.cat(layer) for layer in zip(*saliency, strict=True)]
 
 
-def takes_any_layout(model: nn.Module) -> bool:
+def takes_any_layout(model: GraphModel) -> bool:
     """Whether the model knows a batch by its primitives alone."""
-    return getattr(model, "takes_any_layout", False)
+    return "compressed" in model.layouts
 
 
-def fits_at_once(model: nn.Module) -> bool:
+def fits_at_once(model: GraphModel) -> bool:
     """Whether the model has its own way to learn all there is to learn in one pass, which takes no gradient."""
     return hasattr(model, "fit_at_once")
 
 
-def snapshot(model: nn.Module) -> dict[str, Tensor]:
+def snapshot(model: GraphModel) -> dict[str, Tensor]:
     """A copy of the weights."""
     return {name: value.detach().clone() for name, value in model.state_dict().items()}
 
@@ -267,11 +268,11 @@ def _train_epoch(
     return total / len(order)
 
 
-def loss_of(model: nn.Module, batch: Batch, config: TrainingConfig, weights: Tensor | None = None) -> Tensor:
+def loss_of(model: GraphModel, batch: Batch, config: TrainingConfig, weights: Tensor | None = None) -> Tensor:
     """Cross-entropy of the classes, plus the weighted divergence of the saliency where it is supervised."""
     assert batch.y is not None
-    encoding = model.encode(batch)  # type: ignore[operator]
-    logits = model.head(encoding.graph)  # type: ignore[operator]  # [B, C], or of each member of a committee [M, B, C]
+    encoding = model.encode(batch)
+    logits = model.head(encoding.graph)  # [B, C], or of each member of a committee [M, B, C]
     y = batch.y.expand(logits.shape[:-1]).flatten()
     if weights is None:
         loss = F.cross_entropy(logits.flatten(0, -2), y, label_smoothing=config.label_smoothing)
@@ -291,7 +292,7 @@ def compiled_loss() -> Callable[..., Tensor]:
     """
     compiled = torch.compile(loss_of, dynamic=True)
 
-    def compute(model: nn.Module, batch: Batch, *rest: Any) -> Tensor:
+    def compute(model: GraphModel, batch: Batch, *rest: Any) -> Tensor:
         return compiled(model, replace(batch, held=None) if batch.held else batch, *rest)  # type: ignore[type-var]
 
     return compute
@@ -307,7 +308,7 @@ def saliency_divergence(batch: Batch, saliency: tuple[Tensor, ...], layers: tupl
     return terms.sum() / (known.clamp(min=1) * len(chosen))
 
 
-def check_supervision(model: nn.Module, data: TensorSet, config: TrainingConfig) -> None:
+def check_supervision(model: GraphModel, data: TensorSet, config: TrainingConfig) -> None:
     """Refuse to supervise a saliency that is not there, before any work is done."""
     if not config.saliency_weight:
         return
@@ -322,14 +323,14 @@ def check_supervision(model: nn.Module, data: TensorSet, config: TrainingConfig)
         )
 
 
-def _score(model: nn.Module, data: TensorSet, index: np.ndarray) -> tuple[float, float]:
+def _score(model: GraphModel, data: TensorSet, index: np.ndarray) -> tuple[float, float]:
     assert data.y is not None
     logits, _ = predict_logits(model, data, index)
     y = data.y[torch.as_tensor(index, device=data.device)]
     return F.cross_entropy(logits, y).item(), (logits.argmax(1) == y).double().mean().item()
 
 
-def _blocks(model: nn.Module, config: TrainingConfig) -> list[list[nn.Parameter]]:
+def _blocks(model: GraphModel, config: TrainingConfig) -> list[list[nn.Parameter]]:
     """What learns in turns: everything at once, or the backbone and the memory (block coordinate descent)."""
     blocks = [list(model.parameters())] if config.policy == "joint" else model.blocks()  # type: ignore[operator]
     return [[p for p in block if p.requires_grad] for block in blocks]

@@ -7,13 +7,13 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from torch import nn
 
 from sargnn.batching.tensor_set import TensorSet, tensor_set
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 from sargnn.explain.maps import node_saliency
+from sargnn.nn.graph_model import GraphModel
 from sargnn.systems import find_system
 from sargnn.training.loop import predict_logits
 from sargnn.training.settings import Settings
@@ -67,7 +67,7 @@ class TrainedModel:
     settings: Settings
     encoder: Encoder
     classes: tuple[str, ...]
-    model: nn.Module
+    model: GraphModel
 
     @classmethod
     def untrained(cls, settings: Settings, encoder: Encoder, classes: tuple[str, ...]) -> TrainedModel:
@@ -81,7 +81,7 @@ class TrainedModel:
     def tensors(self, graphs: GraphSet, device: torch.device | str = "cpu", *, often: bool = False) -> TensorSet:
         """The graphs with their inputs encoded, on the device, in the layout of the settings; to be read once, or
         ``often``."""
-        layout = "packed" if getattr(self.model, "packed_only", False) else self.settings.training.layout
+        layout = "packed" if self.model.layouts == ("packed",) else self.settings.training.layout
         return tensor_set(graphs, self.encoder, often=often, device=device, layout=layout)
 
     def predict(self, graphs: GraphSet) -> Prediction:
