@@ -1,4 +1,4 @@
-"""The pages that `make docs` builds: no warning, every public name in the reference, no name in the glossary that is none."""
+"""The pages that `make docs` builds: no warning, every public name in the reference, no made-up name in the glossary."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def is_code(path: str) -> bool:
         if name in getattr(found, "__annotations__", {}):
             return path.endswith(f".{name}")
         try:
-            found = getattr(found, name) if hasattr(found, name) else importlib.import_module(f"{found.__name__}.{name}")
+            found = (
+                getattr(found, name) if hasattr(found, name) else importlib.import_module(f"{found.__name__}.{name}")
+            )
         except ImportError:
             return False
     return True
