@@ -1,4 +1,4 @@
-"""The pages that `make docs` builds: no warning, every public name in the reference, no made-up name in the glossary."""
+"""The pages that `make docs` builds: no warning, each public name in the reference, each name in the glossary true."""
 
 from __future__ import annotations
 
