@@ -149,8 +149,9 @@ def test_files_named_by_the_index_of_equations_exist() -> None:
             assert re.search(rf"\b{name.rpartition('.')[2]}\b", code), f"{name} in {row[0]}"
 
 
-def test_the_picture_is_small() -> None:
-    assert (ROOT / "docs" / "images" / "saliency.png").stat().st_size < 150_000
+@pytest.mark.parametrize("name", ["saliency.png", "molecules.png"])
+def test_the_pictures_are_small(name: str) -> None:
+    assert (ROOT / "docs" / "images" / name).stat().st_size < 150_000
 
 
 def test_the_page_of_settings_is_current() -> None:
