@@ -77,7 +77,7 @@ def test_scores_that_are_no_numbers_are_no_prediction(graphs: GraphSet) -> None:
     trained = train(graphs, tiny("gcn", training__epochs=1), fold=FOLD).trained
     with torch.no_grad():
         next(trained.model.parameters()).fill_(float("nan"))
-    with pytest.raises(InputError, match=r"got no finite scores for 24 of 24 graphs, expected inputs nearer"):
+    with pytest.raises(InputError, match=r"got no finite scores for 24 of 24 graphs, expected inputs within"):
         trained.predict(graphs)
 
 

@@ -20,7 +20,7 @@ def task_of(graphs: GraphSet) -> Task:
 
     >>> from sargnn.data.synthetic import motifs
     >>> task_of(motifs(4)).names
-    ('house', 'cycle')
+    ('cycle', 'house')
     """
     return Classification.of(graphs)
 

@@ -183,7 +183,7 @@ def fits_at_once(model: GraphModel) -> bool:
     return hasattr(model, "fit_at_once")
 
 
-def snapshot(model: GraphModel) -> dict[str, Tensor]:
+def snapshot(model: nn.Module) -> dict[str, Tensor]:
     """A copy of the weights."""
     return {name: value.detach().clone() for name, value in model.state_dict().items()}
 
