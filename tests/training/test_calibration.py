@@ -161,7 +161,7 @@ def test_a_calibration_is_saved_beside_its_weights_and_refused_for_others(tmp_pa
     folder = tmp_path / "run"
     made = calibrate(run.trained, run.graphs, FOLD.validation)
     assert len(made.scores) == 4
-    assert load_calibration(folder, TASK).scores.tolist() == made.scores.tolist()  # the run has left it there
+    assert load_calibration(folder, TASK).scores == pytest.approx(made.scores)  # the run has left it there
     (folder / "calibration.json").unlink()
     with pytest.raises(InputError, match=r"calibration.json: no such file, expected .* sargnn calibrate .*run DATA"):
         load_calibration(folder, TASK)
