@@ -21,11 +21,14 @@ PAGE = Path(__file__).with_name("settings.md")
 HEAD = """\
 # Settings
 
-Set a field with `--set section.field=value`, or in a TOML or JSON file with `--config`. Separate the values of a list by
+Set a field with `--set section.field=value`, or in a TOML or JSON file with `--config`. Separate list values by
 commas: `--set data.encodings=degree,random-walk`. An unknown field is refused, with the nearest known one named.
 
 This page is generated from the code by `python docs/make_settings.py`.
 """
+
+
+FAMILY = "For `sargnn-plus`, `sargnn-large`, the SAR models `sar-*`, the base models and `as-published`."
 
 
 def page() -> str:
@@ -36,7 +39,7 @@ def page() -> str:
         _section("training", "Training, for every model.", TrainingConfig),
         _section(
             "model",
-            "For `sargnn-plus`, `sargnn-large`, the SAR models `sar-*`, the base models and `as-published`.",
+            FAMILY,
             ModelConfig,
         ),
         _presets(),
