@@ -49,6 +49,11 @@ def test_the_page_is_made_of_the_rows_that_are_kept(maker: ModuleType, kept: Any
     assert maker.PAGE.read_text(encoding="utf-8") == maker.kept_page(kept), "run: python docs/make_beyond.py"
 
 
+def test_no_table_is_wider_than_a_page(maker: ModuleType) -> None:
+    lines = [line for line in maker.PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("|---")]
+    assert max(line.count("|---") for line in lines) <= 7
+
+
 def test_so_is_the_table_of_the_readme(maker: ModuleType, kept: Any) -> None:
     assert maker.README.read_text(encoding="utf-8") == maker.readme(kept.plus), "run: python docs/make_beyond.py"
     assert maker.BEGIN in maker.readme({})
