@@ -58,7 +58,7 @@ data, config = StreamedSet(graphs, encoder), TrainingConfig(epochs=1, batch_size
 def train(graphs):
     model = SARGNN(ModelConfig(hidden=8), encoder.width, data.classes)
     fold = Fold(np.arange(graphs), np.arange(10), np.arange(0))
-    [row] = fit(TrainingState.start(model, config), data, fold, config)
+    [row] = fit(TrainingState.start(model, TASK, config), data, fold, config)
 
 train(1000)
 before = peak()
@@ -75,6 +75,8 @@ from sargnn.batching import tensor_set
 from sargnn.data.synthetic import motifs
 from sargnn.training.run import TrainingRun
 from sargnn.training.settings import Settings
+
+TASK = Classification(("a", "b"))
 
 def peak():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
@@ -266,7 +268,7 @@ def test_training_is_the_same_bit_for_bit_whether_the_set_is_held_or_streamed() 
     histories = []
     for data in (StreamedSet(graphs, encoder), TensorSet(graphs, encoder.encode(graphs))):
         torch.manual_seed(0)
-        state = TrainingState.start(SARGNN(ModelConfig(hidden=8), encoder.width, 2), config)
+        state = TrainingState.start(SARGNN(ModelConfig(hidden=8), encoder.width, 2), TASK, config)
         histories.append(timeless(list(fit(state, data, FOLD, config))))
     assert histories[0] == histories[1]
 

@@ -222,7 +222,7 @@ def test_on_held_out_proteins(mirror: Path) -> None:
             pass
         held_out = calibrate(run.trained, graphs, parts.validation)
         test = graphs.subset(parts.test)
-        true, probabilities = run.trained.true_classes(test), run.trained.predict(test).probabilities
+        true, probabilities = run.trained.task.targets(test), run.trained.predict(test).probabilities
         for coverage in (0.8, 0.9, 0.95):
             found = assess(held_out, true, probabilities, coverage)
             rank = int(np.ceil((len(parts.validation) + 1) * coverage))

@@ -19,8 +19,9 @@ from sargnn.data.splits import Fold, holdout
 from sargnn.data.synthetic import triangles
 from sargnn.errors import Diverged, InputError
 from sargnn.training import loop
+from sargnn.training.hardware import find_device
 from sargnn.training.model_folder import load_model, read_training
-from sargnn.training.run import TrainingRun, find_device, parts_of, train
+from sargnn.training.run import TrainingRun, parts_of, train
 from sargnn.training.settings import Settings
 from tiny import DEMANDING, FOLD, shapes, tensors, timeless, tiny
 

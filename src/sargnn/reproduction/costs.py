@@ -21,8 +21,9 @@ from sargnn.data.graphs import GraphSet
 from sargnn.nn.model import ModelConfig
 from sargnn.studies.protocol import Cell, planned_graphs
 from sargnn.studies.store import Job, Row
-from sargnn.training.loop import predict_logits
-from sargnn.training.run import find_device, hardware
+from sargnn.tasks import task_of
+from sargnn.training.hardware import find_device, hardware
+from sargnn.training.loop import predict_outputs
 from sargnn.training.settings import Settings
 from sargnn.training.trained_model import TrainedModel
 
@@ -51,7 +52,7 @@ def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
         graphs, (fold, *_) = planned_graphs(job["data"], job["fingerprint"])
         settings = Settings.from_json(job["settings"])
         encoder = Encoder.fit(settings.data, graphs, fold.train)
-        trained = TrainedModel.untrained(settings, encoder, graphs.classes)
+        trained = TrainedModel.untrained(settings, encoder, task_of(graphs))
         trained.model.to(device)
         tested = graphs.subset(fold.test)
         nodes, edges = tested.num_nodes / len(tested), tested.num_edges / len(tested)
@@ -70,7 +71,7 @@ def _seconds_per_graph(trained: TrainedModel, graphs: GraphSet, device: torch.de
     seconds = []
     for _ in range(ROUNDS + 1):
         start = time.perf_counter()
-        predict_logits(trained.model, data, index)[0].cpu()  # a GPU is waited for
+        predict_outputs(trained.model, data, index)[0].cpu()  # a GPU is waited for
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds[1:]) / TIMED
 

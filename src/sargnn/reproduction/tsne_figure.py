@@ -21,7 +21,8 @@ from sargnn.reproduction.studies import Facts, cell, grid, load_facts
 from sargnn.studies.protocol import planned_graphs
 from sargnn.studies.store import Job, Row
 from sargnn.studies.study import Results, Study
-from sargnn.training.run import TrainingRun, find_device, hardware
+from sargnn.training.hardware import find_device, hardware
+from sargnn.training.run import TrainingRun
 from sargnn.training.settings import Settings
 from sargnn.viz import COLOURS, house_style
 

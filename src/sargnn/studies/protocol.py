@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from sargnn import metrics
 from sargnn.batching.tensor_set import PADDED_NODES
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet
@@ -35,8 +34,9 @@ from sargnn.data.sources import load
 from sargnn.data.splits import Fold, read_splits
 from sargnn.errors import Diverged, InputError
 from sargnn.systems import find_system
+from sargnn.training.hardware import find_device, hardware
 from sargnn.training.progress import Progress
-from sargnn.training.run import TrainingRun, find_device, hardware, parts_of, score
+from sargnn.training.run import TrainingRun, parts_of, score
 from sargnn.training.settings import Settings
 from sargnn.training.vectorized.model_stack import OWN, Fitted, Member, ModelStack, fit_together
 
@@ -251,8 +251,8 @@ def _row(graphs: GraphSet, fold: Fold, job: Job, fitted: Fitted, device: torch.d
         prediction = fitted.trained.predict(part)
         row["scores"][name] = score(fitted.trained, part, prediction, np.arange(len(part)))
         if name == "test":
-            true = fitted.trained.true_classes(part)
-            row["confusion"] = metrics.confusion(true, prediction.predicted, len(graphs.classes)).tolist()
+            task = fitted.trained.task
+            row |= task.details(task.targets(part), prediction.values)
     if job.get("curves") and not _trains_on_all(job):  # a curve of watched graphs that were trained on would mislead
         keys = ("train_loss", "validation_loss", "validation_accuracy")
         row["history"] = {key: [round(entry[key], 5) for entry in history] for key in keys}
