@@ -17,40 +17,61 @@ ROWS = Path(__file__).parents[1] / "results" / "explain-compare.jsonl"
 Row = dict[str, Any]
 MAPS = ("mean", "first", "last", "rollout", "random")
 
-TRUTH = """\
-## Does saliency find the triangles?
-
-Test graphs. Published for ChebyGIN, on another draw of the set, with degrees as inputs and a regression head: .736
-unsupervised, .967 supervised (Knyazev, Taylor and Amer, 2019).
-"""
-
 HEAD = """\
 # Explainers compared
 
-Every number on this page is read from `results/explain-compare.jsonl` by `python docs/make_explainers.py`; each row
-there has the command, versions and hardware that made it, and all that `sargnn explain-compare` measures. Intervals
-are 95 % over graphs. What the columns mean is in [Explaining](explain.md); a random explainer is always among the
-rows, and what does not beat it says nothing.
-"""
+Which explainer should you use, and when does it say anything at all? Always compare with a random explainer on the same
+model and graphs: an explainer that does not beat random says nothing. [Explaining](explain.md) defines the columns.
 
-ADVICE = """\
 ## Which explainer when
 
-* **Saliency** when the model has it: one forward pass for a whole set, nothing drawn at random, the same whatever the
-  order of the nodes. Compare it with random once for every trained model: the tables have settings in which it is no
-  better.
-* **Gradients and integrated gradients** for any model, at the price of a backward pass, or twenty. Deterministic.
-  They explain the logit of one class, which saliency does not.
-* **GNNExplainer** for a few graphs of a model that has neither. It fits a mask to every graph anew, from random
-  numbers: run it with several seeds.
-* **PGExplainer** for many graphs of one model, once it is trained. It scores edges.
-* **AttentionExplainer** reads the weights with which neighbourhoods are summed: GAT's attention, or the fused weights
+* **Saliency**: use it when the model has it. One forward pass for a whole set, deterministic, independent of node
+  order. Compare it with random once per trained model: the tables have settings in which it is no better.
+* **Gradients and integrated gradients**: use them for any model. They cost one backward pass, or twenty, and are
+  deterministic. They explain the logit of one class, which saliency does not.
+* **GNNExplainer**: use it for a few graphs of a model that has neither. It fits a mask per graph, from random numbers:
+  run it with several seeds.
+* **PGExplainer**: use it for many graphs of one model, once it is trained. It scores edges.
+* **AttentionExplainer**: reads the weights with which neighbourhoods are summed: GAT's attention, or the fused weights
   of a SAR model. For plain GCN, GIN and GraphSAGE these are constants of the structure.
-* **Scores of pooling systems** (ChebyGIN, SAGPool, Graph U-Net, Graphormer) only where such a model is used anyway.
-  Where nodes tie, top-k pooling keeps those that come first, so that its maps can depend on the order of the nodes
-  (column *relabelled*).
-* **Random** always.
+* **Scores of pooling systems** (ChebyGIN, SAGPool, Graph U-Net, Graphormer): use them only where such a model is used
+  anyway. Where nodes tie, top-k pooling keeps those that come first, so its maps can depend on node order (column
+  *relabelled*).
+* **Random**: always. It is the baseline.
 """
+
+TRUTH = """\
+## Does saliency find the triangles?
+
+Node AUC on test graphs, one number per seed. Published for ChebyGIN, on another draw of the set, with degrees as inputs
+and a regression head: .736 unsupervised, .967 supervised (Knyazev, Taylor and Amer, 2019).
+"""
+
+VALIDATION = """\
+## Which settings help?
+
+Node AUC on validation graphs, one number per seed. The settings used above were chosen by it.
+"""
+
+SIDE_BY_SIDE = """\
+## All explainers, data set by data set
+
+Intervals are 95 % over graphs.
+"""
+
+ORIGIN = """\
+## Where the numbers come from
+
+Every number on this page is computed from `results/explain-compare.jsonl` by `python docs/make_explainers.py`. Each row
+there has its command, versions and hardware, and everything that `sargnn explain-compare` measures. Hardware:
+{hardware}.
+"""
+
+VIEWS = (
+    ("Right, fast, stable?", slice(4, 7), slice(12, 14)),
+    ("Faithful to the model?", slice(7, 12), slice(0)),
+)
+"""Columns of the comparison that are shown together: all of them are wider than a page."""
 
 
 def page(rows: list[Row]) -> str:
@@ -58,22 +79,25 @@ def page(rows: list[Row]) -> str:
     tests = [row for row in rows if row["part"] == "test"]
     parts = [
         HEAD,
-        ADVICE,
-        "## How fast\n",
+        "## How fast is saliency?\n",
         _speed(tests),
         TRUTH,
         _truth([row for row in tests if row["data"] == "TRIANGLES" and row["graphs"] > 100]),
-        "## Chosen on validation graphs\n",
+        VALIDATION,
         _truth([row for row in rows if row["part"] == "validation"]),
-        "## Side by side\n",
+        SIDE_BY_SIDE,
         *_comparisons([row for row in tests if row["graphs"] <= 100]),
+        ORIGIN.format(hardware="; ".join(dict.fromkeys(row["hardware"] for row in rows))),
     ]
     return "\n".join(parts)
 
 
 def _speed(rows: list[Row]) -> str:
     """How many times longer GNNExplainer takes for a graph than saliency, in one run."""
-    lines = ["| data | saliency, all at once | saliency, one by one | GNNExplainer | ratios |", "|---|---|---|---|---|"]
+    lines = [
+        "| data | saliency, all at once | saliency, one by one | GNNExplainer | times slower |",
+        "|---|---|---|---|---|",
+    ]
     for data, run in _by(rows, "data", "command"):
         seconds = {row["explainer"]: row["cpu_seconds_per_graph"] for row in run if row["model"] == run[0]["model"]}
         if "gnn-explainer" in seconds:
@@ -81,7 +105,10 @@ def _speed(rows: list[Row]) -> str:
             cells = [seconds["saliency-mean"], seconds["saliency-one-by-one"]]
             ratios = " and ".join(f"{slow / quick:,.0f}" for quick in cells)
             lines.append(f"| {data} | {' | '.join(f'{1000 * s:.3g} ms' for s in [*cells, slow])} | {ratios} |")
-    lines += ["", "Processor time for one graph; the last column says how many times longer GNNExplainer takes."]
+    lines += [
+        "",
+        "CPU time per graph. Last column: how much longer GNNExplainer takes than each form of saliency.",
+    ]
     whole = max(rows, key=lambda row: (row["graphs"], row["explainer"] == "saliency-mean"))
     took = f"{whole['graphs'] * whole['seconds_per_graph']:.2g} s ({whole['hardware']})"
     lines += [f"{whole['graphs']:,} graphs of {whole['data']} in one call, inputs encoded: {took}."]
@@ -90,7 +117,7 @@ def _speed(rows: list[Row]) -> str:
 
 def _truth(rows: list[Row]) -> str:
     """Node AUC by model, setting and rule."""
-    lines = [f"| data | model | setting | {' | '.join(MAPS)} | accuracy, % |", "|---" * (len(MAPS) + 4) + "|"]
+    lines = [f"| data | model, settings | {' | '.join(MAPS)} | accuracy, % |", "|---" * (len(MAPS) + 3) + "|"]
     for where, run in _by(rows, "data", "training_graphs", "model", "command"):
         if all(row["explainer"] == "random" for row in run):
             continue  # trained beside an attention system, to compare it with
@@ -98,35 +125,41 @@ def _truth(rows: list[Row]) -> str:
             row["explainer"]: _by_seed(row, "{:.3f}", lambda seed: next(iter(seed["node_auc"].values()))) for row in run
         }
         accuracies = _by_seed(run[0], "{:.1f}", lambda seed: 100 * seed["accuracy"])
-        cells = [f"{where}, {run[0]['training_graphs']:,} to train", run[0]["model"], _setting(run[0])]
+        cells = [f"{where}<br>n = {run[0]['training_graphs']:,}", f"{run[0]['model']}<br>{_settings(run[0])}"]
         cells += [aucs.get(f"saliency-{rule}", aucs.get(rule, "-")) for rule in MAPS]
         lines.append(f"| {' | '.join(cells)} | {accuracies} |")
-    return "\n".join([*lines, "", "Node AUC of the maps, one number for every seed.", ""])
+    return "\n".join([*lines, "", "n: training graphs.", ""])
 
 
 def _by_seed(row: Row, form: str, value: Callable[[Row], float]) -> str:
     return " ".join(form.format(value(seed)) for seed in row["by_seed"])
 
 
-def _setting(row: Row) -> str:
+def _settings(row: Row) -> str:
     """What differs from the defaults and decides what is computed, not how it is fitted."""
     changes = Settings.from_json(row["settings"]).changes()
     told = {**changes.get("model", {}), **changes.get("data", {})}
     told |= {key: value for key, value in changes.get("training", {}).items() if key == "saliency_weight"}
     words = [f"{key}={','.join(value) if isinstance(value, list | tuple) else value}" for key, value in told.items()]
-    return ", ".join([*words, *([row["changed"]] if "changed" in row else [])]) or "defaults"
+    return "<br>".join([*words, *([row["changed"]] if "changed" in row else [])]) or "defaults"
 
 
 def _comparisons(rows: list[Row]) -> list[str]:
     found = []
     for data, run in _by(rows, "data", "training_graphs"):
         truth = next(iter(run[0]["node_auc"]), "none")
-        hardware = ", ".join(dict.fromkeys(row["hardware"] for row in run))
-        counts = f"{run[0]['training_graphs']:,} training graphs, {run[0]['graphs']} test graphs"
-        found += [f"### {data}\n", f"{counts}; truth: {truth}; {hardware}.\n", as_table(run), ""]
         plus, aucs = [row["fidelity_plus"] for row in run], [row["node_auc"].get(truth) for row in run]
-        found += [f"Above random, intervals apart, by fid+: {_above_random(run, plus)}."]
-        found += [f"By node AUC: {_above_random(run, aucs)}.", ""]
+        counts = f"{run[0]['training_graphs']:,} training graphs, {run[0]['graphs']} test graphs; truth: {truth}."
+        head, rule, *lines = [line.strip("| ").split(" | ") for line in as_table(run).splitlines()]
+        accuracies = ", ".join(dict.fromkeys(f"{line[1]} {line[3]}" for line in lines))
+        found += [f"### {data}\n", f"{counts} Accuracy: {accuracies}.\n"]
+        found += [f"* Above random by fid+, intervals apart: {_above_random(run, plus)}"]
+        found += [f"* Above random by node AUC: {_above_random(run, aucs)}\n"]
+        for title, *columns in VIEWS:
+            cells = [["model", "explainer", *(c for some in columns for c in head[some])]]
+            cells += [rule[: len(cells[0])]]
+            cells += [[*line[1:3], *(c for some in columns for c in line[some])] for line in lines]
+            found += [f"**{title}**\n", *(f"| {' | '.join(line)} |" for line in cells), ""]
     return found
 
 

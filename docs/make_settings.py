@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 import types
 from dataclasses import Field, fields
@@ -20,10 +21,14 @@ PAGE = Path(__file__).with_name("settings.md")
 HEAD = """\
 # Settings
 
-Every field can be set with `--set section.field=value` or in a TOML or JSON file given with `--config`.
-Lists are written with commas: `--set data.encodings=degree,random-walk`. An unknown field is refused, and the nearest
-known one is named. This page is generated from the code by `python docs/make_settings.py`.
+Set a field with `--set section.field=value`, or in a TOML or JSON file with `--config`. Separate list values by
+commas: `--set data.encodings=degree,random-walk`. An unknown field is refused, with the nearest known one named.
+
+This page is generated from the code by `python docs/make_settings.py`.
 """
+
+
+FAMILY = "For `sargnn-plus`, `sargnn-large`, the SAR models `sar-*`, the base models and `as-published`."
 
 
 def page() -> str:
@@ -31,10 +36,14 @@ def page() -> str:
     parts = [
         HEAD,
         _section("data", "Node inputs, for every model.", DataConfig),
-        _section("training", "How a model is fitted, for every model.", TrainingConfig),
-        _section("model", "The SAR models `sar-*`, the base models and `as-published`.", ModelConfig),
+        _section("training", "Training, for every model.", TrainingConfig),
+        _section(
+            "model",
+            FAMILY,
+            ModelConfig,
+        ),
         _presets(),
-        "## model.* of the compared systems\n",
+        "## model.* of the other systems\n",
         *(_system(name) for name, system in SYSTEMS.items() if system.config is not ModelConfig),
     ]
     return "\n".join(parts)
@@ -58,8 +67,8 @@ def _presets() -> str:
             sections = {"": system.values, "data.": system.data, "training.": system.training}
             values = {f"{section}{key}": value for section, own in sections.items() for key, value in own.items()}
             rows.append(f"| `{name}` | {', '.join(f'`{key}={_value(value)}`' for key, value in values.items())} |")
-    about = "A name given with `--model` sets these fields, of `model` where nothing else is said:"
-    return "\n".join([about, "", "| name | sets |", "|---|---|", *rows, ""])
+    about = "These are fields of `model` unless another section is named."
+    return "\n".join(["## What `--model NAME` sets\n", about, "", "| name | sets |", "|---|---|", *rows, ""])
 
 
 def _table(section: str, config: type[Any]) -> str:
@@ -79,7 +88,8 @@ def _meanings(config: type[Any]) -> dict[str, str]:
         assert isinstance(body, ast.ClassDef)
         for field, text in zip(body.body, body.body[1:], strict=False):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr):
-                found[field.target.id] = " ".join(str(ast.literal_eval(text.value)).replace("``", "`").split())
+                words = re.sub(r":\w+:`~?(?:\w+\.)*(\w+)`", r"`\1`", str(ast.literal_eval(text.value)))
+                found[field.target.id] = " ".join(words.replace("``", "`").split())
     return found
 
 
@@ -102,7 +112,7 @@ def _values(hint: Any) -> str:
         return ", or ".join("`none`" if arg is type(None) else _values(arg) for arg in args)
     if origin is tuple:
         return f"list of {_values(args[0])}"
-    return {int: "whole number", float: "number", bool: "`true`, `false`", str: "text"}[hint]
+    return {int: "integer", float: "number", bool: "`true`, `false`", str: "text"}[hint]
 
 
 if __name__ == "__main__":

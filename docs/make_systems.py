@@ -20,7 +20,7 @@ ROWS = Path(__file__).parents[1] / "results"
 BEGIN, END = "<!-- accuracies: python docs/make_systems.py -->\n", "<!-- end of accuracies -->\n"
 
 PRESETS = {"quick": "", "lean": "†"}
-"""Presets whose results are shown, the best first, and the mark of each."""
+"""Presets whose results are shown, the preferred first, and the mark of each."""
 
 Number = tuple[float, float]
 """Mean and standard deviation, in per cent."""
@@ -66,7 +66,7 @@ def measured(files: Iterable[Path]) -> Texts:
 
 
 def table(said: Numbers, found: Texts) -> str:
-    """One row a system, published above measured.
+    """One row per system, published above measured.
 
     >>> print(table({("gcn", "MUTAG"): (71.6, 10.9)}, {("gcn", "MUTAG"): "**80.0±6.1**"}).splitlines()[8])
     | `gcn` | 71.6±10.9<br>**80.0±6.1** | - | - | - | - | - | - |

@@ -55,6 +55,11 @@ def test_the_page_of_explainers_is_made_of_the_rows(maker: ModuleType, rows: lis
     assert maker.PAGE.read_text(encoding="utf-8") == maker.page(rows)
 
 
+def test_no_table_is_wider_than_a_page(maker: ModuleType, rows: list[dict[str, Any]]) -> None:
+    rules = [line for line in maker.page(rows).splitlines() if line.startswith("|") and set(line) <= set("|- ")]
+    assert max(line.count("|") - 1 for line in rules) <= 8
+
+
 def test_every_row_says_how_it_was_made_and_random_is_always_there(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         assert row["command"]

@@ -1,7 +1,8 @@
 """The four backbones F_B, each giving its local weights ``a`` and its transform, so that any ``w`` can replace ``a``.
 
-With ``w = a`` a layer is exactly the ordinary GCN, GraphSAGE, GIN or GAT layer; the SAR model passes fused weights
-instead. All are ``MessagePassing`` modules, so that PyTorch Geometric's explainers can mask their edges.
+With ``w = a`` a layer is the ordinary GCN, GIN or GAT layer, or GraphSAGE as the paper writes it: the mean over the
+closed neighbourhood, without the weight of its own for the node itself that GraphSAGE usually has. The SAR model passes
+fused weights instead. All are ``MessagePassing`` modules, so that PyTorch Geometric's explainers can mask their edges.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ class GCNLayer(Backbone):
 
 class SAGELayer(Backbone):
     r"""a = 1, H'_i = σ(Θ MEAN{w_i(j) H_j : j ∈ {i} ∪ N(i)}): the weights are averaged once more, as the paper writes
-    it."""
+    it. One Θ serves the node and its neighbours; ``SAGEConv`` of PyTorch Geometric has a matrix for each."""
 
     def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0) -> None:
         super().__init__(width, out, heads, bias)

@@ -118,10 +118,10 @@ BOUNDED = (
 """Systems that see no more than the 1-WL test does."""
 
 REASONS = {
-    "TRIANGLES": "with degrees as inputs, systems that the 1-WL test bounds (base and SAR models, dgcnn, chebygin, dgm, ugformer, slim) cannot count triangles",
+    "TRIANGLES": "no setting tried learned to count triangles from degrees (base and SAR models, dgcnn, chebygin, dgm, ugformer, slim)",
 }
-"""Why a published number cannot be reached as described, by data set; applies to cells of bounded systems far below the published
-value."""
+"""Why a published number was not reached, by data set; applies to cells of bounded systems far below the published value. 1-WL is
+not the reason: two rounds of it, from degrees, tell 99.95 % of the small graphs of TRIANGLES apart by class."""
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,8 @@ ABLATIONS: dict[str, Values] = {
         "model.attention": 256, "model.input_norm": True, "model.bias": True, "model.saliency": "random",
     },
 }  # fmt: skip
-"""Is it the saliency that helps? Each differs from the first in one thing.
+"""Is it the saliency that helps? Most differ from the first in one setting; no saliency (GNM-GNN) has no softmax in the fusion
+either, random-walk inputs without softmax differ in two settings, as published in eight.
 
 Batch statistics at test: trained as the first, but the validation and the test graphs are normalised by the statistics of
 the batch they are judged in (a whole fold of these sets) and not by those of training, as in the authors' code, which
