@@ -46,9 +46,9 @@ def only(study: Study, data: str | None) -> Study:
 def grid(system: str, kind: str, data: str, preset: paper.Preset, **fixed: Any) -> tuple[Settings, ...]:
     """The settings a system is selected from: shapes x learning rates, the same number for every system.
 
-    One that is fitted at once has no learning rate: all its settings are shapes.
+    One that fits itself directly has no learning rate: all its settings are shapes.
     """
-    if hasattr(find_system(system).model, "fit_at_once"):
+    if find_system(system).model.fits_directly:
         shapes = preset.shapes * len(preset.rates)
         preset = replace(preset, shapes=shapes, rates=preset.rates[:1])
     return grid_of(system, paper.SHAPES[kind][: preset.shapes], data, preset, **fixed)

@@ -137,9 +137,9 @@ def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfi
     check_supervision(state.model, data, config)
     keep_freed_memory()
     weights = class_weights(data, fold, config)
-    blocks = _blocks(state.model, config)
+    blocks = learning_blocks(state.model, config.policy)
     try:
-        while not (state.finished(config) or (state.history and fits_at_once(state.model))):
+        while not (state.finished(config) or (state.history and state.model.fits_directly)):
             epoch = len(state.history) + 1
             _freeze_all_but((epoch - 1) // config.alternate_epochs % len(blocks), blocks)
             row = _epoch(state, data, fold, config, weights, epoch)
@@ -175,11 +175,6 @@ def predict_logits(
 def takes_any_layout(model: GraphModel) -> bool:
     """Whether the model knows a batch by its primitives alone."""
     return "compressed" in model.layouts
-
-
-def fits_at_once(model: GraphModel) -> bool:
-    """Whether the model has its own way to learn all there is to learn in one pass, which takes no gradient."""
-    return hasattr(model, "fit_at_once")
 
 
 def snapshot(model: GraphModel) -> dict[str, Tensor]:
@@ -248,8 +243,8 @@ def _train_epoch(
     order = epoch_order(
         train, config.seed, epoch, data.y.cpu().numpy()[train] if config.sampling == "balanced" else None
     )
-    if fits_at_once(model):
-        return model.fit_at_once(data, order, config.seed, config.class_weights == "balanced")  # type: ignore[operator]
+    if model.fits_directly:
+        return model.fit_directly(data, order, config.seed, config.class_weights == "balanced")
     make_batch = partial(data.fastest_batch, traced=config.compile) if takes_any_layout(model) else data.batch
     compute_loss = compiled_loss() if config.compile else loss_of
     total = 0.0
@@ -269,7 +264,8 @@ def _train_epoch(
 
 
 def loss_of(model: GraphModel, batch: Batch, config: TrainingConfig, weights: Tensor | None = None) -> Tensor:
-    """Cross-entropy of the classes, plus the weighted divergence of the saliency where it is supervised."""
+    """Cross-entropy of the classes, plus the weighted divergence of the saliency where it is supervised, plus the
+    model's own loss where it has one."""
     assert batch.y is not None
     encoding = model.encode(batch)
     logits = model.head(encoding.graph)  # [B, C], or of each member of a committee [M, B, C]
@@ -281,7 +277,7 @@ def loss_of(model: GraphModel, batch: Batch, config: TrainingConfig, weights: Te
         loss = (each * weights[y]).sum() / weights[y].sum()
     if config.saliency_weight:
         loss = loss + config.saliency_weight * saliency_divergence(batch, encoding.saliency, config.saliency_layers)
-    return loss
+    return loss if encoding.loss is None else loss + encoding.loss
 
 
 @cache
@@ -330,9 +326,11 @@ def _score(model: GraphModel, data: TensorSet, index: np.ndarray) -> tuple[float
     return F.cross_entropy(logits, y).item(), (logits.argmax(1) == y).double().mean().item()
 
 
-def _blocks(model: GraphModel, config: TrainingConfig) -> list[list[nn.Parameter]]:
+def learning_blocks(model: GraphModel, policy: str) -> list[list[nn.Parameter]]:
     """What learns in turns: everything at once, or the backbone and the memory (block coordinate descent)."""
-    blocks = [list(model.parameters())] if config.policy == "joint" else model.blocks()  # type: ignore[operator]
+    blocks = [list(model.parameters())] if policy == "joint" else model.parameter_blocks()
+    if policy == "alternating" and len(blocks) == 1:
+        raise InputError("training.policy: got alternating for a model of a single block, expected joint")
     return [[p for p in block if p.requires_grad] for block in blocks]
 
 

@@ -28,7 +28,7 @@ from sargnn.training.progress import Progress
 from sargnn.training.settings import Settings
 from sargnn.training.trained_model import TrainedModel
 from sargnn.training.vectorized.compiling import compiled
-from sargnn.training.vectorized.stacked_weights import StackedWeights, of_each
+from sargnn.training.vectorized.stacked_weights import Outputs, StackedWeights, of_each
 
 __all__ = ["Fitted", "Member", "ModelStack", "fit_together"]
 
@@ -234,7 +234,7 @@ class _TrainStep:
         fields = self.block.fields(rows, self.room)
         y, real = self.block.targets(rows)
         graphs = real.sum(1)
-        logits, saliency = self._forward(fields, graphs > 0)
+        logits, saliency, own = self._forward(fields, graphs > 0)
         share = real * self.class_weights.gather(1, y)
         targets = y.unsqueeze(1).expand(logits.shape[:-1])
         smoothing = self.config.label_smoothing
@@ -243,9 +243,9 @@ class _TrainStep:
         loss = (losses * share).sum(1) / share.sum(1).clamp(min=torch.finfo(share.dtype).tiny)
         if self.config.saliency_weight:
             loss = loss + self.config.saliency_weight * self._divergence(fields, saliency)
-        return loss, graphs
+        return sum(own, loss), graphs
 
-    def _forward(self, fields: Fields, active: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def _forward(self, fields: Fields, active: Tensor) -> Outputs:
         """Forward in training mode; the running statistics of members without a graph in this step stand still."""
         before = [buffer.clone() for buffer in self.weights.buffers] if self.uneven else []
         assert self.rows is not None
@@ -322,7 +322,7 @@ class _Assessment:
     def _compute(self) -> None:
         fields = self.block.fields(self.rows, self.room)
         y, real = self.block.targets(self.rows)
-        logits, _ = self.weights.forward(self.block, fields, self.rows.shape[1], train=False)
+        logits, _, _ = self.weights.forward(self.block, fields, self.rows.shape[1], train=False)
         losses = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view_as(y)
         self.sums[:, 0] += torch.where(real, losses, 0).sum(1)
         self.sums[:, 1] += ((logits.argmax(-1) == y) & real).sum(1)
