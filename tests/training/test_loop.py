@@ -195,7 +195,7 @@ def test_the_optimiser_steps_by_the_scheduled_rate() -> None:
 
 def test_joint_training_moves_both_blocks_every_epoch() -> None:
     state, data, config = started(tiny())
-    blocks = state.model.blocks()
+    blocks = state.model.parameter_blocks()
     before = [[p.detach().clone() for p in block] for block in blocks]
     for _ in fit(state, data, FOLD, config):
         now = [[p.detach().clone() for p in block] for block in blocks]
@@ -208,7 +208,7 @@ def test_joint_training_moves_both_blocks_every_epoch() -> None:
 def test_alternating_training_leaves_the_other_block_alone_bit_for_bit(model: str) -> None:
     values = {"training__policy": "alternating", "training__alternate_epochs": 2, "training__weight_decay": 0.1}
     state, data, config = started(tiny(model, training__epochs=8, model__norm="layer", **values))
-    blocks = state.model.blocks()
+    blocks = state.model.parameter_blocks()
     before = [[p.detach().clone() for p in block] for block in blocks]
     moved = []
     for _ in fit(state, data, FOLD, config):
@@ -225,12 +225,19 @@ def _differ(a: Tensor, b: Tensor) -> bool:
 
 def test_the_two_blocks_are_all_there_is_to_learn() -> None:
     model = started(tiny(model__norm="batch", model__input_norm=True))[0].model
-    backbone, rest = ({id(p) for p in block} for block in model.blocks())
+    backbone, rest = ({id(p) for p in block} for block in model.parameter_blocks())
     assert not backbone & rest
     assert backbone | rest == {id(p) for p in model.parameters()}
     assert {id(p) for p in model.head.parameters()} <= rest
     assert {id(p) for p in model.memory_layers.parameters()} <= rest
     assert {id(p) for p in model.saliency_layers.parameters()} <= rest
+
+
+def test_a_model_of_one_block_cannot_alternate() -> None:
+    line = r"^training\.policy: got alternating for a model of a single block, expected joint$"
+    state, data, config = started(Settings.of("deepsets", {"training.policy": "alternating"}), truth=False)
+    with pytest.raises(InputError, match=line):
+        next(iter(fit(state, data, FOLD, config)))
 
 
 @pytest.mark.parametrize("leave_after", [1, 2, 3])
@@ -253,8 +260,8 @@ def test_a_random_saliency_is_not_made_learnable() -> None:
 # Determinism
 
 
-def run_once(**values: Any) -> TrainingState:
-    state, data, config = started(tiny(**{**DEMANDING, **values}))
+def run_once(model: str = "sar-gcn", **values: Any) -> TrainingState:
+    state, data, config = started(tiny(model, **{**DEMANDING, **values}))
     list(fit(state, data, FOLD, config))
     return state
 
@@ -267,14 +274,14 @@ def test_same_seed_same_bits_other_seed_other_bits() -> None:
     assert timeless(one.history) != timeless(other.history)
 
 
-@pytest.mark.parametrize("saliency", ["learned", "redrawn"])
-def test_the_state_of_global_generators_neither_matters_nor_changes(saliency: str) -> None:
+@pytest.mark.parametrize("model", ["sar-gcn", "as-published"])
+def test_the_state_of_global_generators_neither_matters_nor_changes(model: str) -> None:
     weights = []
     for seed in (1, 2):
         torch.manual_seed(seed)
         np.random.seed(seed)
         torch_before, numpy_before = torch.get_rng_state(), np.random.get_state()[1].copy()
-        weights.append(snapshot(run_once(model__saliency=saliency).model))
+        weights.append(snapshot(run_once(model).model))
         assert torch.equal(torch.get_rng_state(), torch_before)
         assert np.array_equal(np.random.get_state()[1], numpy_before)
     assert equal(*weights)
@@ -458,7 +465,7 @@ def test_logits_do_not_depend_on_the_batch_size() -> None:
 
 
 def test_a_saliency_that_is_drawn_at_every_call_is_drawn_alike_in_evaluation() -> None:
-    state, data, _ = started(tiny(model__saliency="redrawn"))
+    state, data, _ = started(tiny("as-published"))
     one, again = (predict_logits(state.model, data, np.arange(24)) for _ in range(2))
     assert torch.equal(one[0], again[0])
     assert all(map(torch.equal, one[1], again[1]))

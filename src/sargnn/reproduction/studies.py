@@ -154,9 +154,12 @@ def ablations(preset: paper.Preset, facts: Facts = load_facts, data: Sequence[st
     """What the paper lacks: which part of SAR-GCN helps, one change at a time."""
     cells, published = {}, {}
     for (row, values), name in itertools.product(paper.ABLATIONS.items(), data):
-        kind = "base" if values.get("model.saliency") == "none" else "sar"
-        settings = grid("sar-gcn", kind, name, preset, **values)
-        cells[row, name] = cell(facts(name), name, "sar-gcn", settings, preset)
+        shapes = paper.SHAPES["base" if values.get("model.saliency") == "none" else "sar"][: preset.shapes]
+        system = "sar-gcn"
+        if row in paper.OF_THE_AUTHORS_CODE:
+            system, shapes = "as-published", tuple({**paper.EQUATIONS, **shape} for shape in shapes)
+        settings = grid_of(system, shapes, name, preset, **values)
+        cells[row, name] = cell(facts(name), name, system, settings, preset)
         if row in paper.ABLATIONS_OF_TABLE2:
             published[row, name] = paper.TABLE2["sar-gcn"][paper.DATA_SETS.index(name)]
     return Study("Ablations the paper lacks", cells, published, baseline=next(iter(paper.ABLATIONS)))
