@@ -32,7 +32,7 @@ def page() -> str:
         HEAD,
         _section("data", "Node inputs, for every model.", DataConfig),
         _section("training", "How a model is fitted, for every model.", TrainingConfig),
-        _section("model", "The SAR models `sar-*`, the base models and `as-published`.", ModelConfig),
+        _section("model", "The SAR models `sar-*`, `sargnn-plus`, `sargnn-large` and the base models.", ModelConfig),
         _presets(),
         "## model.* of the compared systems\n",
         *(_system(name) for name, system in SYSTEMS.items() if system.config is not ModelConfig),
