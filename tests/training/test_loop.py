@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import subprocess
 import sys
 from dataclasses import replace
 from math import cos, exp, log, pi
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import pack
 from sargnn.data.splits import Fold
 from sargnn.errors import Diverged, InputError
+from sargnn.nn import Encoding, GraphModel
 from sargnn.nn.norm import BatchNorm
 from sargnn.training import loop
 from sargnn.training.loop import (
@@ -46,7 +47,7 @@ from tiny import DEMANDING, FOLD, labelled, shapes, timeless, tiny
 LAYOUTS = ("packed", "padded")
 
 
-class Curve(nn.Module):
+class Curve(GraphModel):
     """Scores of every epoch that are known beforehand: validation loss, and how many of four graphs are right.
 
     One weight moves by the learning rate every epoch, so that weights tell which epoch they are of.
@@ -61,15 +62,15 @@ class Curve(nn.Module):
         self.modes: list[bool] = []
         self.weights: list[float] = []
 
-    def encode(self, batch: Batch) -> Any:
+    def encode(self, batch: Batch) -> Encoding:
         self.modes.append(self.training)
         assert batch.y is not None
         signs = 2 * nn.functional.one_hot(batch.y, 2) - 1.0
         if self.training:
             self.epoch += 1
-            return SimpleNamespace(graph=self.weight * signs, saliency=())
+            return Encoding(self.weight * signs, batch.x)
         self.weights.append(self.weight.item())
-        return SimpleNamespace(graph=self.logits(signs), saliency=())
+        return Encoding(self.logits(signs), batch.x)
 
     def logits(self, signs: Tensor) -> Tensor:
         """Four graphs, some of them right by a margin of 2; the others carry the rest of the loss."""
@@ -251,9 +252,9 @@ def test_nothing_stays_frozen_however_fitting_ends(leave_after: int) -> None:
 
 def test_a_random_saliency_is_not_made_learnable() -> None:
     state, data, config = started(tiny(model__saliency="random", training__policy="alternating"))
-    before = snapshot(state.model.saliency_layers)
+    before = copy.deepcopy(state.model.saliency_layers.state_dict())
     list(fit(state, data, FOLD, config))
-    assert equal(before, snapshot(state.model.saliency_layers))
+    assert equal(before, state.model.saliency_layers.state_dict())
     assert not any(p.requires_grad for p in state.model.saliency_layers.parameters())
 
 
@@ -308,7 +309,7 @@ def test_going_on_in_the_same_process_is_like_never_having_stopped() -> None:
 # The loss
 
 
-class Fixed(nn.Module):
+class Fixed(GraphModel):
     """Logits (ln 3, 0) for every graph: probabilities 3/4 and 1/4; saliency as given."""
 
     def __init__(self, *saliency: Tensor) -> None:
@@ -317,8 +318,8 @@ class Fixed(nn.Module):
         self.saliency = saliency
         self.head = nn.Identity()
 
-    def encode(self, batch: Batch) -> Any:
-        return SimpleNamespace(graph=self.logits.expand(batch.num_graphs, 2), saliency=self.saliency)
+    def encode(self, batch: Batch) -> Encoding:
+        return Encoding(self.logits.expand(batch.num_graphs, 2), batch.x, self.saliency)
 
 
 def test_cross_entropy_by_hand() -> None:

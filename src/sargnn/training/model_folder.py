@@ -87,11 +87,11 @@ def load_untrained(folder: Path, model: str | None = None) -> TrainedModel:
     return TrainedModel.untrained(settings, encoder, classes)
 
 
-def _check_name(name: str, expected: str | None) -> None:
+def _check_name(name: object, expected: str | None) -> None:
     """Refuse a model of another name, and one whose code is not of this package unless it was asked for by name."""
     if expected is not None and name != expected:
         raise InputError(f"got a model '{name}', expected --model {expected}")
-    if expected is None and ":" in name:
+    if expected is None and ":" in str(name):
         raise InputError(f"got a model '{name}', whose code is not in sargnn, expected --model {name} to allow it")
 
 
