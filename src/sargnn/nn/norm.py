@@ -48,11 +48,16 @@ class BatchNorm(nn.Module):
         return (h - mean) * (variance + self.epsilon).rsqrt() * self.weight + self.bias
 
 
-class LayerNorm(nn.LayerNorm):
-    """Layer normalisation of each node's features."""
+class LayerNorm(nn.Module):
+    """Layer normalisation of each node's features, equal to ``torch.nn.LayerNorm``."""
 
-    def forward(self, h: Float[Tensor, "*nodes d"], batch: Batch) -> Float[Tensor, "*nodes d"]:  # type: ignore[override]
-        return super().forward(h)
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def forward(self, h: Float[Tensor, "*nodes d"], batch: Batch) -> Float[Tensor, "*nodes d"]:
+        return F.layer_norm(h, self.weight.shape, self.weight, self.bias)
 
 
 class NoNorm(nn.Module):

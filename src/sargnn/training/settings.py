@@ -142,18 +142,18 @@ def _flatten(sections: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _find_field(key: str, kinds: dict[str, type[Any]]) -> tuple[str, str, Any]:
+def _find_field(key: str, kinds: dict[str, Any]) -> tuple[str, str, Any]:
     known = {f"{section}.{f.name}": (section, f.name) for section, kind in kinds.items() for f in fields(kind)}
     if key not in known:
         nearest = _nearest(key, list(known))
         hint = f"did you mean {nearest!r}?" if nearest else f"expected one of {', '.join(known)}"
         raise InputError(f"unknown setting {key!r}; {hint}")
     section, field = known[key]
-    return section, field, _hints(kinds[section])[field]  # type: ignore[arg-type]  # a class is hashable
+    return section, field, _hints(kinds[section])[field]
 
 
 @cache
-def _hints(kind: type[Any]) -> dict[str, Any]:
+def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
