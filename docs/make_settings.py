@@ -28,7 +28,7 @@ This page is generated from the code by `python docs/make_settings.py`.
 """
 
 
-FAMILY = "For `sargnn-plus`, `sargnn-large`, the SAR models `sar-*`, the base models and `as-published`."
+FAMILY = "For `sargnn-plus`, `sargnn-large`, the SAR models `sar-*` and the base models."
 
 
 def page() -> str:
@@ -37,11 +37,7 @@ def page() -> str:
         HEAD,
         _section("data", "Node inputs, for every model.", DataConfig),
         _section("training", "Training, for every model.", TrainingConfig),
-        _section(
-            "model",
-            FAMILY,
-            ModelConfig,
-        ),
+        _section("model", FAMILY, ModelConfig),
         _presets(),
         "## model.* of the other systems\n",
         *(_system(name) for name, system in SYSTEMS.items() if system.config is not ModelConfig),

@@ -20,7 +20,8 @@ from sargnn.batching import Batch, PaddedBatch
 from sargnn.batching.kernels import library
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.graphs import pack
-from sargnn.nn import SARGNN, ModelConfig
+from sargnn.nn.model import SARGNN, SARConfig
+from sargnn.systems.as_published import AsPublished, AsPublishedConfig
 
 INPUTS = 3
 CLASSES = 3
@@ -147,10 +148,11 @@ def node_rows(batch: Batch, h: torch.Tensor) -> torch.Tensor:
     return h[batch.mask] if isinstance(batch, PaddedBatch) else h
 
 
-def make_model(config: ModelConfig, seed: int = 0, dtype: torch.dtype = torch.float64, **widths: int) -> SARGNN:
+def make_model(config: SARConfig, seed: int = 0, dtype: torch.dtype = torch.float64, **widths: int) -> SARGNN:
     """A model in eval mode whose every weight and statistic is random: no zero bias or ε that could hide a mistake."""
     torch.manual_seed(seed)
-    model = SARGNN(config, INPUTS, CLASSES, **widths).to(dtype).eval()
+    kind = AsPublished if isinstance(config, AsPublishedConfig) else SARGNN
+    model = kind(config, INPUTS, CLASSES, **widths).to(dtype).eval()
     for name, value in model.state_dict().items():
         value.uniform_(0.5, 2) if name.endswith("running_variance") else value.normal_(0, 0.5)
     return model
@@ -229,9 +231,9 @@ def attention(q: np.ndarray, K: np.ndarray, V: np.ndarray, heads: int) -> np.nda
     return np.concatenate(out)
 
 
-def memory(p: Weights, H: np.ndarray, M: np.ndarray, c: ModelConfig) -> np.ndarray:
+def memory(p: Weights, H: np.ndarray, M: np.ndarray, c: SARConfig) -> np.ndarray:
     """M^l = M^{l-1} + F_M(H^{l-1}, M^{l-1}) (eq. memory), F_M applied k times; the residual joins adjacent layers."""
-    if c.memory_block == "as-published":
+    if isinstance(c, AsPublishedConfig) and c.memory_block == "as-published":
         return published_memory(p, H, M, c)
     Wq, WK, WV = (p[f"{name}.weight"].T for name in ("query", "key", "value"))
     K, V = H @ WK, H @ WV
@@ -241,7 +243,7 @@ def memory(p: Weights, H: np.ndarray, M: np.ndarray, c: ModelConfig) -> np.ndarr
     return M + read
 
 
-def published_memory(p: Weights, H: np.ndarray, M: np.ndarray, c: ModelConfig) -> np.ndarray:
+def published_memory(p: Weights, H: np.ndarray, M: np.ndarray, c: SARConfig) -> np.ndarray:
     """The released code's block: post-norm Transformer decoder, residuals inside, layer norms without parameters."""
     Wq, WK, WV = p["shared.query.weight"].T, p["key.weight"].T, p["value.weight"].T
     for _ in range(c.iterations):
@@ -257,7 +259,7 @@ def node_saliency(p: Weights, M: np.ndarray, H: np.ndarray) -> np.ndarray:
     return softmax(q @ K.T / sqrt(len(q)))
 
 
-def fuse(a: np.ndarray, s: np.ndarray, A: np.ndarray, c: ModelConfig) -> np.ndarray:
+def fuse(a: np.ndarray, s: np.ndarray, A: np.ndarray, c: SARConfig) -> np.ndarray:
     """w_i(j) for all j ∈ {i} ∪ N(i) (eqs. regular1, regular2), and the released code's arithmetic."""
     w = np.zeros_like(a)
     for i in range(len(a)):
@@ -296,7 +298,7 @@ def weighted_sum(p: Weights, w: np.ndarray, Z: np.ndarray, C: np.ndarray | None)
 
 
 def backbone(
-    p: Weights, H: np.ndarray, A: np.ndarray, s: np.ndarray | None, c: ModelConfig, C: np.ndarray | None = None
+    p: Weights, H: np.ndarray, A: np.ndarray, s: np.ndarray | None, c: SARConfig, C: np.ndarray | None = None
 ) -> np.ndarray:
     """H^{l+1} of the four backbones; without saliency w = a."""
 

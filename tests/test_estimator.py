@@ -282,7 +282,7 @@ def test_vectors_are_what_the_head_classifies(fitted: GraphClassifier) -> None:
 
 
 def test_a_model_that_draws_numbers_gives_the_same_vectors_every_time() -> None:
-    classifier = quick(settings={"model.saliency": "redrawn"}, epochs=1).fit(shapes())
+    classifier = quick(model="as-published", epochs=1).fit(shapes())
     assert np.array_equal(classifier.transform(shapes()), classifier.transform(shapes()))
 
 

@@ -87,7 +87,7 @@ def some_model(name: str, seed: int, classes: int = CLASSES) -> Any:
         return randomised(model, seed)
     data = tensor_set([random_graph(n % 9 + 4, 2 * n % 13 + 3, seed=seed + n) for n in range(30)], np.float32)
     data.y = torch.arange(len(data)) % classes
-    model.fit_at_once(data, np.arange(len(data)), seed, balanced=False)
+    model.fit_directly(data, np.arange(len(data)), seed, balanced=False)
     return model.eval()
 
 
@@ -191,7 +191,7 @@ TWENTY = [random_graph(n % 7 + 3, 2 * n % 11 + 3, seed=n) for n in range(20)]
 def test_twenty_graphs_are_fitted_at_once(name: str) -> None:
     model, data = new_model(name), tensor_set(TWENTY, np.float32)
     data.y = torch.arange(20) % CLASSES
-    model.fit_at_once(data, np.arange(20), 0, balanced=False)
+    model.fit_directly(data, np.arange(20), 0, balanced=False)
     assert torch.equal(model.head(model.encode(data.packed(np.arange(20))).graph).argmax(1), data.y)
 
 

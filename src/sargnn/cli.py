@@ -48,8 +48,13 @@ Model = Annotated[
         "--model",
         help="sargnn-plus, recommended and the default; sargnn-large; the paper's sar-gcn, sar-gin, sar-sage, sar-gat; "
         "their base models gcn, gin, sage, gat; as-published; or a compared system: chebygin, sagpool, deepsets, "
-        "graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, dss-gnn, slim, dgm, topological-forest.",
+        "graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, dss-gnn, slim, dgm, topological-forest; or "
+        "a model of your own, package.module:Class.",
     ),
+]
+OwnModel = Annotated[
+    str | None,
+    typer.Option("--model", help="Allow the code of a run with a model of your own: package.module:Class."),
 ]
 Set = Annotated[
     list[str] | None,
@@ -124,11 +129,18 @@ def train(
 
 
 @app.command()
-def evaluate(run: Run, data: Data, part: Part = "all", device: Device = "cpu", as_json: Json = False) -> None:
+def evaluate(
+    run: Run,
+    data: Data,
+    part: Part = "all",
+    model: OwnModel = None,
+    device: Device = "cpu",
+    as_json: Json = False,
+) -> None:
     """Score a trained model on labelled graphs."""
     from sargnn.commands import trained_model
 
-    answer(trained_model.evaluate(run, data, part, device), as_json, f"{run} on {data}")
+    answer(trained_model.evaluate(run, data, part, device, model), as_json, f"{run} on {data}")
 
 
 @app.command()
@@ -144,13 +156,14 @@ def predict(
     calibrated: Annotated[
         bool, typer.Option("--calibrated", help="Probabilities at the temperature found on the validation graphs.")
     ] = False,
+    model: OwnModel = None,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
     """Predict the class of every graph."""
     from sargnn.commands import trained_model
 
-    result = trained_model.predict(run, data, out, part, device, coverage, calibrated)
+    result = trained_model.predict(run, data, out, part, device, coverage, calibrated, model)
     answer(result, as_json, f"{run} on {data}")
 
 
@@ -162,13 +175,14 @@ def calibrate(
         str, typer.Option("--part", help="Labelled graphs that the model was not trained on: validation, test, or all.")
     ] = "validation",
     coverage: Annotated[float, typer.Option("--coverage", help="Of the sets that are tried on the test part.")] = 0.9,
+    model: OwnModel = None,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
     """Find the temperature and the conformal scores of a model, and save them with it."""
     from sargnn.commands import trained_model
 
-    answer(trained_model.calibrate(run, data, part, coverage, device), as_json, f"{run} on {data}")
+    answer(trained_model.calibrate(run, data, part, coverage, device, model), as_json, f"{run} on {data}")
 
 
 @app.command()
@@ -176,12 +190,13 @@ def export(
     run: Run,
     to: Annotated[str, typer.Option("--to", help="onnx or torch-export.")],
     out: Annotated[Path, typer.Option("--out", help="The file to write.")],
+    model: OwnModel = None,
     as_json: Json = False,
 ) -> None:
     """Write a model as one file that runs without this package, checked against the model."""
     from sargnn.commands import trained_model
 
-    answer(trained_model.export(run, to, out), as_json, str(run))
+    answer(trained_model.export(run, to, out, model), as_json, str(run))
 
 
 @app.command()
@@ -224,13 +239,14 @@ def explain(
     ] = None,
     form: Annotated[str, typer.Option("--format", help="Drawings as png, svg, or all in one page: html.")] = "png",
     graphs: Annotated[str | None, typer.Option("--graphs", help="Only these graphs, such as 0,5,7.")] = None,
+    model: OwnModel = None,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
     """Say which nodes decided: saliency of every node in every layer, as a table and as drawings."""
     from sargnn.commands import explaining
 
-    result = explaining.explain(run, data, out, part, drawings, device, rule, form, graphs)
+    result = explaining.explain(run, data, out, part, drawings, device, rule, form, graphs, model)
     answer(result, as_json, f"{run} on {data}")
 
 

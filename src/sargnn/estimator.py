@@ -211,10 +211,10 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
             write_file(temporary / FILE, json.dumps(self._words(), indent=1) + "\n")
 
     @classmethod
-    def load(cls, folder: PathLike[str] | str) -> GraphClassifier:
-        """The classifier of a folder written by :meth:`save`."""
+    def load(cls, folder: PathLike[str] | str, *, model: str | None = None) -> GraphClassifier:
+        """The classifier of a folder written by :meth:`save`; ``model`` as in :func:`sargnn.load_model`."""
         folder = Path(folder)
-        trained, record = model_folder.load_model(folder), model_folder.read_training(folder)
+        trained, record = model_folder.load_model(folder, model=model), model_folder.read_training(folder)
         try:
             words = json.loads((folder / FILE).read_text())
             classifier = cls(**words["parameters"])

@@ -35,6 +35,7 @@ from torch.nn import functional as F
 from sargnn.batching import PackedBatch
 from sargnn.errors import InputError
 from sargnn.files import write_file
+from sargnn.nn.graph_model import GraphModel
 from sargnn.training.trained_model import TrainedModel
 
 __all__ = ["FORMATS", "Exportable", "export_model"]
@@ -60,7 +61,7 @@ class Exportable(nn.Module):
     [(2, 3), (2, 5)]
     """
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: GraphModel) -> None:
         super().__init__()
         self.model = model
 
@@ -81,8 +82,8 @@ class Exportable(nn.Module):
         vars(packed)["degrees"] = x.new_zeros(x.shape[0]).index_add(0, target, x.new_ones(target.shape[0]))
         sizes = x.new_zeros(graphs).index_add(0, batch, x.new_ones(x.shape[0]))
         vars(packed)["uniform"] = sizes.reciprocal().index_select(0, batch)
-        encoding = self.model.encode(packed)  # type: ignore[operator]
-        logits = self.model.head(encoding.graph)  # type: ignore[operator]
+        encoding = self.model.encode(packed)
+        logits = self.model.head(encoding.graph)
         return (logits, torch.stack(encoding.saliency)) if encoding.saliency else (logits,)
 
     def _number(self, x: Tensor, batch: Tensor) -> Any:
@@ -101,8 +102,9 @@ def export_model(trained: TrainedModel, to: str, path: Path) -> dict[str, Any]:
     """
     if to not in FORMATS:
         raise InputError(f"--to: got {to!r}, expected one of {', '.join(FORMATS)}")
-    if getattr(trained.settings.model, "saliency", None) == "redrawn":
-        raise InputError("got model.saliency = redrawn, which draws numbers at every call, expected one that does not")
+    if trained.model.draws_in_eval:
+        name = trained.settings.name
+        raise InputError(f"got model '{name}', which draws numbers at every call, expected one that does not")
     module = Exportable(trained.model.cpu().eval())
     outputs = ("logits", "saliency")[: len(module(**_random_graphs(trained, (2,))))]
     try:

@@ -12,6 +12,7 @@ from literal import BACKBONES, EXAMPLES, make_model, random_graph, tensor_set
 from sargnn.batching import Batch
 from sargnn.batching.tensor_set import _pairs
 from sargnn.nn import SARGNN, VARIANTS, ModelConfig
+from sargnn.systems.as_published import AsPublishedConfig
 
 GRAPHS = [*EXAMPLES, random_graph(20, 40)]
 CONFIGS: dict[str, dict[str, Any]] = {
@@ -19,7 +20,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "several heads and reads": {"memory_heads": 2, "iterations": 2, "heads": 2, "backbone": "gat"},
     "batch norm": {"norm": "batch", "input_norm": True},
     "layer norm": {"norm": "layer", "bias": True},
-    "as published": {"memory_block": "as-published", "normalize": "as-published", "memory_heads": 2},
+    "as published": {"memory_block": "as-published", "saliency": "learned", "memory_heads": 2, "attention": None},
     "large beta": {"beta": 200.0},
 }
 
@@ -36,7 +37,8 @@ def gradient(model: SARGNN, batch: Batch, order: np.ndarray) -> tuple[torch.Tens
 @pytest.mark.parametrize("count", [len(GRAPHS), len(GRAPHS) - 1])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_pairs_change_nothing(name: str, count: int) -> None:
-    model = make_model(ModelConfig(**{"hidden": 8, "layers": 2, **CONFIGS[name]}))
+    kind = AsPublishedConfig if name == "as published" else ModelConfig
+    model = make_model(kind(**{"hidden": 8, "layers": 2, **CONFIGS[name]}))
     data, everything = tensor_set(GRAPHS[:count]), np.arange(count)
     order, _ = _pairs(everything, data.sizes)
     expected, expected_gradient = gradient(model, data.padded(everything), everything)

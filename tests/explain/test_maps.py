@@ -17,7 +17,8 @@ from sargnn.data.graphs import GraphSet, pack
 from sargnn.errors import InputError
 from sargnn.explain.maps import RULES, combine, message_weights, node_saliency, rollout
 from sargnn.explain.metrics import relabelled, relabelling_error
-from sargnn.nn import SARGNN, ModelConfig
+from sargnn.nn import SARGNN, Ensemble, ModelConfig
+from sargnn.systems.as_published import AsPublishedConfig
 from sargnn.training.run import TrainingRun
 from tiny import FOLD, shapes, tiny
 
@@ -27,7 +28,8 @@ every_backbone = pytest.mark.parametrize("backbone", literal.BACKBONES)
 
 def model_of(backbone: str = "gcn", **values: Any) -> SARGNN:
     heads = 2 if backbone == "gat" else 1
-    return literal.make_model(ModelConfig(backbone=backbone, hidden=8, heads=heads, **values))
+    kind = AsPublishedConfig if values.get("saliency") == "redrawn" else ModelConfig
+    return literal.make_model(kind(backbone=backbone, hidden=8, heads=heads, **values))
 
 
 def dense_weights(model: SARGNN, g: literal.Graph) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -58,6 +60,28 @@ def test_rollout_is_the_product_of_the_matrices(layers: int, normalize: str) -> 
         expected.append(total / layers)
     found = node_saliency(model, literal.tensor_set(literal.EXAMPLES), rule="rollout")
     np.testing.assert_allclose(found, np.concatenate(expected), rtol=1e-9)
+
+
+def test_rollout_of_an_ensemble_is_the_mean_over_its_members() -> None:
+    """Each member's saliency is carried back by its own weights."""
+    members = [literal.make_model(ModelConfig(hidden=8, normalize="none", beta=3.0), seed=seed) for seed in range(3)]
+    data = literal.tensor_set(literal.EXAMPLES)
+    own = [node_saliency(member, data, rule="rollout") for member in members]
+    assert not torch.allclose(own[0], own[1], rtol=1e-3)
+    torch.testing.assert_close(node_saliency(Ensemble(members), data, rule="rollout"), torch.stack(own).mean(0))
+
+
+@pytest.mark.parametrize("backbone", ["gcn", "gin", "sage"])
+def test_edge_channels_are_no_weights_of_a_rollout(backbone: str) -> None:
+    """Channels multiply messages beside the fused weights; the weights that are collected are those alone."""
+    model = literal.make_model(ModelConfig(backbone=backbone, hidden=8, edge_channels=3, relative=True))
+    batch = literal.batch_of(literal.EXAMPLES, "packed")
+    with message_weights(model) as weights:
+        layers = model.encode(batch).saliency
+    for layer, s, found in zip(model.backbone, layers, weights, strict=True):
+        fused = model.fusion.weights(layer.local_weights(batch.x, batch), s, batch)
+        for each in found:
+            torch.testing.assert_close(each, fused)
 
 
 def test_rollout_by_hand() -> None:

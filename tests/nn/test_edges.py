@@ -32,6 +32,8 @@ from sargnn.batching.tensor_set import _pairs
 from sargnn.errors import InputError
 from sargnn.nn import SARGNN, ModelConfig
 from sargnn.nn.edges import EdgeChannels
+from sargnn.nn.model import SARConfig
+from sargnn.systems.as_published import AsPublishedConfig
 
 LAYOUTS = (*literal.LAYOUTS, "paired")
 SIZES: dict[str, Any] = {"layers": 2, "hidden": 4, "memory": 5, "attention": 6, "edge_channels": 3}
@@ -51,9 +53,11 @@ def with_inputs(g: Graph, seed: int = 0) -> Graph:
 GRAPHS = [with_inputs(g) for g in EXAMPLES]
 
 
-def model_of(backbone: str, source: str = "both", seed: int = 0, **values: Any) -> SARGNN:
+def model_of(
+    backbone: str, source: str = "both", seed: int = 0, kind: type[SARConfig] = ModelConfig, **values: Any
+) -> SARGNN:
     edges, relative = SOURCES[source]
-    config = ModelConfig(backbone=backbone, relative=relative, **(SIZES | values))
+    config = kind(backbone=backbone, relative=relative, **(SIZES | values))
     return make_model(config, seed, edge_inputs=EDGE_INPUTS * edges, graph_inputs=GRAPH_INPUTS)
 
 
@@ -139,7 +143,10 @@ def test_edge_channels_are_their_formula(backbone: str, fusion: str, source: str
 @pytest.mark.parametrize("normalize", ["none", "as-published"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_so_they_are_without_the_softmax(layout: str, normalize: str) -> None:
-    model = model_of("gcn", normalize=normalize, norm="batch", input_norm=True, bias=True)
+    values: dict[str, Any] = {"normalize": normalize, "norm": "batch", "input_norm": True, "bias": True}
+    if normalize == "as-published":
+        values |= {"kind": AsPublishedConfig, "saliency": "learned", "memory_block": "equation", "memory_heads": 1}
+    model = model_of("gcn", **values)
     batch, order = batch_of(GRAPHS, layout)
     expected = np.stack([encode(model, g).logits for g in order])
     np.testing.assert_allclose(model.head(model.encode(batch).graph).detach().numpy(), expected, rtol=1e-9, atol=1e-9)
@@ -253,7 +260,7 @@ def test_models_in_one_vmap_are_as_each_alone(backbone: str, layout: str) -> Non
 
 def test_channels_learn_with_the_backbone_in_turns() -> None:
     model = model_of("gcn")
-    backbone, rest = ({id(p) for p in block} for block in model.blocks())
+    backbone, rest = ({id(p) for p in block} for block in model.parameter_blocks())
     assert {id(p) for p in model.edge_channels.parameters()} <= backbone
     assert backbone | rest == {id(p) for p in model.parameters()}
 

@@ -24,6 +24,7 @@ from literal import (
     random_graph,
 )
 from sargnn.nn import SARGNN, VARIANTS, ModelConfig
+from sargnn.systems.as_published import AsPublishedConfig
 
 SIZES: dict[str, Any] = {"layers": 2, "hidden": 4, "memory": 5, "attention": 6}
 """All different, so that no product of matrices fits by accident."""
@@ -50,8 +51,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "salient nodes": {"readout": "salient"},
     "all nodes are salient": {"readout": "salient", "saliency": "uniform"},
     "as published": {
-        "memory_block": "as-published", "normalize": "as-published", "memory_heads": 8, "norm": "batch",
-        "input_norm": True, "bias": True, "beta": 0.6, "gamma": 3.0, "iterations": 2,
+        "memory_block": "as-published", "normalize": "as-published", "saliency": "learned", "memory_heads": 8,
+        "norm": "batch", "input_norm": True, "bias": True, "beta": 0.6, "gamma": 3.0, "iterations": 2,
     },
 }  # fmt: skip
 
@@ -87,7 +88,8 @@ def test_every_variant_is_the_paper(variant: str, backbone: str, layout: str) ->
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_every_setting_is_its_formula(setting: str, backbone: str, fusion: str, layout: str) -> None:
     values = {**SIZES, **SETTINGS[setting]}
-    assert_is_literal(make_model(ModelConfig(backbone=backbone, fusion=fusion, **values), seed=1), layout)
+    kind = AsPublishedConfig if "memory_block" in values else ModelConfig
+    assert_is_literal(make_model(kind(backbone=backbone, fusion=fusion, **values), seed=1), layout)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -172,9 +174,7 @@ class _Logits(torch.nn.Module):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_gradients_of_the_published_block(layout: str) -> None:
-    config = ModelConfig(
-        memory_block="as-published", normalize="as-published", norm="batch", input_norm=True, bias=True, **TINY
-    )
+    config = AsPublishedConfig(saliency="learned", memory_heads=1, **TINY)
     model = make_model(config, seed=4).train()
     model.get_submodule("memory_layers").eval()  # the fixed dropout of its feed-forward network is noise
     batch = batch_of([graph(3, [(0, 1), (1, 0), (2, 1)]), graph(2, [])], layout)

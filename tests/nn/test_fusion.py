@@ -94,23 +94,6 @@ def test_without_softmax(layout: str) -> None:
     np.testing.assert_allclose(got, [[1.62, 0.72]] * 2)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_as_published(layout: str) -> None:
-    # a + 2βs: 0.5 + 2 · 3 · 0.8 = 5.3 and 0.5 + 2 · 3 · 0.2 = 1.7
-    got = fused(PAIR, layout, [0.8, 0.2], beta=3.0, normalize="as-published")
-    np.testing.assert_allclose(got, [[5.3, 1.7]] * 2)
-    # (a + k) k with k = (1 + s)²: k = 3.24 gives 3.74 · 3.24 = 12.1176; k = 1.44 gives 1.94 · 1.44 = 2.7936
-    got = fused(PAIR, layout, [0.8, 0.2], kind="scaling", gamma=2.0, normalize="as-published")
-    np.testing.assert_allclose(got, [[12.1176, 2.7936]] * 2)
-
-
-def test_as_published_scaling_is_nearly_a_sum() -> None:
-    # s = 0: (a + 1) 1, one more than the normalised weight at every edge and nothing elsewhere
-    got = fused(PATH, "padded", [0.0, 0.0, 0.0], kind="scaling", gamma=4.0, normalize="as-published")
-    a = np.array([[1 / 2, 1 / sqrt(6), 0], [1 / sqrt(6), 1 / 3, 1 / sqrt(6)], [0, 1 / sqrt(6), 1 / 2]])
-    np.testing.assert_allclose(got, np.where(a > 0, a + 1, 0))
-
-
 def test_saliency_counts_at_the_source_of_an_edge() -> None:
     # 0 -> 1 only: node 1 hears s(0) and s(1), node 0 hears itself alone
     got = fused([graph(2, [(0, 1)])], "packed", [0.9, 0.1], "ones", normalize="none")

@@ -88,7 +88,7 @@ def test_variants_have_the_parts_of_the_paper(variant: str, memory_reads: int, s
 
 def test_defaults_are_the_equations() -> None:
     c = ModelConfig()
-    assert (c.saliency, c.readout, c.normalize, c.memory_block) == ("learned", "memory", "softmax", "equation")
+    assert (c.saliency, c.readout, c.normalize) == ("learned", "memory", "softmax")
     assert (c.beta, c.gamma, c.iterations, c.memory_heads, c.norm, c.input_norm, c.bias, c.dropout) == (
         1.0, 1.0, 1, 1, "none", False, False, 0.0,
     )  # fmt: skip
@@ -122,7 +122,7 @@ def test_blocks_of_alternating_training_share_nothing_and_leave_nothing_out(vari
     config = ModelConfig(norm="batch", input_norm=True, **SIZES, **VARIANTS[variant])
     model = make_model(config)
     names = {id(p): name for name, p in model.named_parameters()}
-    backbone, memory = ([names[id(p)] for p in block] for block in model.blocks())
+    backbone, memory = ([names[id(p)] for p in block] for block in model.parameter_blocks())
     assert sorted(backbone + memory) == sorted(names.values())
     assert {name.split(".")[0] for name in backbone} == {"backbone", "norms", "input_norm"}
     assert "head.0.weight" in memory

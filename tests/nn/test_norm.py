@@ -106,15 +106,3 @@ def test_norms_by_name() -> None:
     assert [type(make_norm(kind, 3)) for kind in ("none", "batch", "layer")] == [NoNorm, BatchNorm, LayerNorm]
     batch = batch_of(EXAMPLES, "packed")
     assert make_norm("none", 3)(batch.x, batch) is batch.x
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_transductive_norm_judges_by_the_batch_at_hand(layout: str) -> None:
-    norm = BatchNorm(INPUTS, transductive=True).double()
-    first, second = batch_of(EXAMPLES, layout), batch_of(EXAMPLES[2:], layout)
-    norm(first.x, first)
-    running = norm.running_mean.clone()
-    norm.eval()
-    rows = node_rows(second, norm(second.x, second))
-    torch.testing.assert_close(rows.mean(0), torch.zeros(INPUTS).double(), rtol=0, atol=1e-12)
-    assert torch.equal(norm.running_mean, running)  # what is judged leaves no trace

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from sargnn.nn import SARGNN
 from sargnn.reproduction import paper
 from sargnn.reproduction.page import facts_in
 from sargnn.reproduction.studies import STUDIES
@@ -33,7 +34,7 @@ def test_the_systems_of_both_layouts_are_named() -> None:
     layouts = DOCS.read_text().split("## Layouts")[1].split("##")[0]
     both = set(re.findall(r"`([^`]+)`", layouts))
     packed = {n for n, s in SYSTEMS.items() if not s.model.stacked_layouts}
-    ours = {n for n, s in SYSTEMS.items() if s.place.startswith("sargnn.nn")}
+    ours = {n for n, s in SYSTEMS.items() if issubclass(s.model, SARGNN)}
     assert both == set(SYSTEMS) - packed - ours
 
 

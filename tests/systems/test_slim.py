@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
-from torch.nn import functional as F
 
 from expressive import PAIRS, constant_batch, gap, randomised
 from literal import COMMON, EXAMPLES, batch_of
 from sargnn.errors import InputError
+from sargnn.nn.ensemble import Ensemble
 from sargnn.systems.slim import SLIM, SLIMConfig, assignment, clustering_loss, interactions
+from sargnn.training.loop import TrainingConfig, loss_of
+from sargnn.training.run import train
+from sargnn.training.settings import Settings
+from sargnn.training.vectorized.model_stack import Member, ModelStack
+from tiny import FOLD, shapes
 
 every_layout = pytest.mark.parametrize("layout", COMMON)
 Q = assignment(torch.tensor([[0.0], [1.0], [3.0]]).double(), torch.tensor([[0.0], [3.0]]).double())
@@ -70,13 +77,38 @@ def test_the_loss_of_clustering_joins_the_gradient_in_training_alone() -> None:
     with_loss, without = (SLIM(SLIMConfig(landmarks=4, hidden=6, clustering=c), 3, 2).double() for c in (0.5, 0.0))
     without.load_state_dict(with_loss.state_dict())
     for model in (with_loss, without):
-        F.cross_entropy(model.head(model.encode(batch).graph), y).backward()
+        loss_of(model, replace(batch, y=y), TrainingConfig()).backward()
     plain, got = without.landmarks.grad, with_loss.landmarks.grad
     without.zero_grad()
     (0.5 * clustering_loss(assignment(without.encode(batch).nodes, without.landmarks))).backward()
     torch.testing.assert_close(got, plain + without.landmarks.grad)
     torch.testing.assert_close(with_loss.encode(batch).graph, without.encode(batch).graph)
-    assert "_WithLoss" not in str(with_loss.eval().encode(batch).graph.grad_fn)
+    assert with_loss.encode(batch).loss is not None
+    assert with_loss.eval().encode(batch).loss is without.encode(batch).loss is None
+
+
+def test_of_an_ensemble_the_loss_is_the_mean_over_its_members() -> None:
+    """So each member learns as if it were alone, by the gradient divided by their number."""
+    batch = replace(batch_of(EXAMPLES, "packed"), y=torch.arange(len(EXAMPLES)) % 2)
+    members = [SLIM(SLIMConfig(landmarks=4, hidden=6, clustering=0.5), 3, 2).double() for _ in range(3)]
+    loss_of(Ensemble(members).train(), batch, TrainingConfig()).backward()
+    together = [member.landmarks.grad.clone() for member in members]
+    for member, got in zip(members, together, strict=True):
+        member.zero_grad()
+        loss_of(member, batch, TrainingConfig()).backward()
+        torch.testing.assert_close(3 * got, member.landmarks.grad)
+
+
+def test_several_at_once_train_by_the_same_loss_as_each_alone() -> None:
+    settings = Settings.of("slim", {"model.clustering": 30, "training.epochs": 3, "training.batch_size": 8})
+    stack = ModelStack(shapes(), settings, [Member(FOLD, settings.training)] * 2)
+    alone = train(shapes(), settings, fold=FOLD)
+    for epoch, rows in enumerate(stack):
+        for row in rows:
+            assert row["train_loss"] == pytest.approx(alone.state.history[epoch]["train_loss"], rel=1e-4)
+    for fitted in stack.results():
+        got, expected = fitted.trained.model.state_dict(), alone.trained.model.state_dict()
+        torch.testing.assert_close(got["landmarks"], expected["landmarks"], rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("pair", PAIRS)

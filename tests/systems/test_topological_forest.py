@@ -50,7 +50,7 @@ def test_histograms_by_hand() -> None:
 def test_bins_are_those_of_the_training_nodes() -> None:
     data = TensorSet(shapes(), np.random.default_rng(0).normal(size=(shapes().num_nodes, 2)).astype(np.float32))
     model = TopologicalForest(TopologicalForestConfig(trees=3), inputs=2, classes=2)
-    model.fit_at_once(data, np.arange(4), seed=0, balanced=False)
+    model.fit_directly(data, np.arange(4), seed=0, balanced=False)
     seen = data.packed(np.arange(4)).x
     torch.testing.assert_close(model.low, seen.amin(0))
     torch.testing.assert_close(model.high, seen.amax(0))
@@ -171,7 +171,7 @@ def vectors_of(pair: str) -> torch.Tensor:
     graphs: GraphSet = pack([(n, undirected(edges)) for n, edges in (one, other)], y=[0, 1], classes=["one", "other"])
     data = tensor_set(graphs, Encoder.fit(DataConfig(("topology",)), graphs), layout="packed")
     model = TopologicalForest(TopologicalForestConfig(trees=3), inputs=8, classes=2)
-    model.fit_at_once(data, np.arange(2), seed=0, balanced=False)
+    model.fit_directly(data, np.arange(2), seed=0, balanced=False)
     return model.encode(data.packed(np.arange(2))).graph
 
 

@@ -19,10 +19,12 @@ from safetensors.numpy import load_file, save_file
 
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
-from sargnn.nn.model import ModelConfig
+from sargnn.nn.model import SARConfig
 from sargnn.systems import SYSTEMS
+from sargnn.training import model_folder
 from sargnn.training.model_folder import load_model, read_training
 from sargnn.training.run import TrainingRun, train
+from sargnn.training.trained_model import TrainedModel
 from tiny import FOLD, shapes, tensors, timeless, tiny
 
 HISTORY = "history.csv"
@@ -70,10 +72,38 @@ def test_a_loaded_model_is_the_one_that_was_saved(graphs: GraphSet, tmp_path: Pa
     assert np.array_equal(loaded.predict(graphs).saliency, run.trained.predict(graphs).saliency)
 
 
-@pytest.mark.parametrize("model", [name for name, system in SYSTEMS.items() if system.config is ModelConfig])
+@pytest.mark.parametrize("model", [name for name, system in SYSTEMS.items() if issubclass(system.config, SARConfig)])
 def test_every_sargnn_comes_back(model: str, graphs: GraphSet, tmp_path: Path) -> None:
     run = train(graphs, tiny(model, training__epochs=1, model__norm="batch"), tmp_path / "run", fold=FOLD)
     loaded = load_model(tmp_path / "run")
+    assert np.array_equal(loaded.predict(graphs).probabilities, run.trained.predict(graphs).probabilities)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "old_name", "retired"),
+    [
+        ("sar-gcn", {}, "sar-gcn", {"memory_block": "equation"}),
+        ("as-published", {"model__memory_block": "equation", "model__norm": "transductive"}, "sar-gcn", {}),
+        ("as-published", {}, "sar-gcn", {}),
+    ],
+)
+def test_a_folder_of_earlier_days_is_read(
+    name: str, values: dict[str, Any], old_name: str, retired: dict[str, str], graphs: GraphSet, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """When what belongs to the authors' code was a setting of every SAR model."""
+    now = model_folder._config
+
+    def then(trained: TrainedModel) -> dict[str, Any]:
+        config = now(trained)
+        settings = {**config["settings"], "name": old_name, "model": {**config["settings"]["model"], **retired}}
+        return {**config, "settings": settings}
+
+    with monkeypatch.context() as earlier:
+        earlier.setattr(model_folder, "_config", then)
+        run = train(graphs, tiny(name, **values), tmp_path / "run", fold=FOLD)
+    loaded = load_model(tmp_path / "run")
+    assert loaded.settings == run.trained.settings
     assert np.array_equal(loaded.predict(graphs).probabilities, run.trained.predict(graphs).probabilities)
 
 

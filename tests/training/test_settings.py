@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from sargnn.data.features.encodings import ENCODINGS, DataConfig
 from sargnn.errors import InputError
-from sargnn.nn.model import ModelConfig
+from sargnn.nn.model import ModelConfig, SARConfig
 from sargnn.systems import SYSTEMS
 from sargnn.training.loop import TrainingConfig
 from sargnn.training.settings import Settings, read_settings
 
 SECTIONS = {"model": ModelConfig, "data": DataConfig, "training": TrainingConfig}
-OURS = [name for name, system in SYSTEMS.items() if system.config is ModelConfig]
+OURS = [name for name, system in SYSTEMS.items() if issubclass(system.config, SARConfig)]
 KEYS = [f"{section}.{field.name}" for section, kind in SECTIONS.items() for field in fields(kind)]
 
 
@@ -241,4 +241,41 @@ def test_every_system_has_the_values_that_make_it_and_comes_back(name: str) -> N
 def test_other_values_stand_beside_those_of_the_name(name: str) -> None:
     settings = Settings.of(name, {"model.layers": 2})
     assert settings.model.layers == 2
-    assert settings.model.backbone == SYSTEMS[name].values["backbone"]
+    assert settings.model.backbone == SYSTEMS[name].values.get("backbone", "gcn")
+
+
+# Settings that were saved when the authors' code was a setting of every SAR model
+
+
+def test_a_retired_field_at_its_old_default_is_left_out() -> None:
+    assert Settings.from_json({"name": "sar-gcn", "model": {"memory_block": "equation"}}) == Settings.of("sar-gcn")
+    with pytest.raises(InputError, match=r"unknown setting 'model\.memory_block'"):
+        Settings.from_json({"name": "sar-gcn", "model": {"memory_block": "other"}})
+    with pytest.raises(InputError, match=r"^model\.norm: got 'transductive', expected one of none, batch, layer$"):
+        Settings.of("sar-gcn", {"model.norm": "transductive"})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("norm", "transductive"), ("saliency", "redrawn"), ("normalize", "as-published"),
+        ("memory_block", "as-published"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["sar-gin", "sargnn-plus"])
+def test_values_of_the_authors_code_are_read_as_the_system_as_published(name: str, field: str, value: str) -> None:
+    settings, usual = Settings.from_json({"name": name, "model": {field: value}}), Settings.of(name)
+    assert settings.name == "as-published"
+    expected = {**usual.to_json()["model"], "memory_block": "equation", field: value}
+    assert settings.to_json()["model"] == expected
+    assert (settings.data, settings.training) == (usual.data, usual.training)
+    assert Settings.from_json(settings.changes()) == settings
+
+
+def test_as_published_is_what_it_was() -> None:
+    assert Settings.of("as-published").changes() == {"name": "as-published"}
+    saved = {
+        "backbone": "gcn", "normalize": "as-published", "memory_block": "as-published", "saliency": "redrawn",
+        "hidden": 128, "attention": 256, "memory_heads": 8, "norm": "batch", "input_norm": True, "bias": True,
+    }  # fmt: skip
+    assert Settings.from_json({"name": "as-published", "model": saved}) == Settings.of("as-published")

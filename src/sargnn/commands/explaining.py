@@ -15,7 +15,7 @@ from sargnn.commands.trained_model import open_run, readable
 from sargnn.console import note, show_steps
 from sargnn.data.graphs import GraphSet, ranges
 from sargnn.errors import InputError
-from sargnn.explain.maps import RULES, node_saliency
+from sargnn.explain.maps import RULES
 from sargnn.files import write_csv, write_file
 from sargnn.tasks import Verdict
 from sargnn.training.trained_model import Prediction, TrainedModel
@@ -28,12 +28,12 @@ FORMS = ("png", "svg", "html")
 
 def explain(
     run: Path, data: str, out: Path, part: str, drawings: int, device: str,
-    rule: str | None = None, form: str = "png", chosen: str | None = None,
+    rule: str | None = None, form: str = "png", chosen: str | None = None, model: str | None = None,
 ) -> Answer:  # fmt: skip
     shown = rule or "mean"
     check_choice("--format", form, FORMS)
     check_choice("--rule", shown, RULES)
-    trained, graphs, index = open_run(run, data, part, device)
+    trained, graphs, index = open_run(run, data, part, device, model)
     index = index if chosen is None else _chosen(chosen, graphs, index)
     index, left_out = readable(trained, graphs, index)
     prediction, nodes = _explained(trained, graphs, index, shown)
@@ -82,7 +82,7 @@ def _explained(trained: TrainedModel, graphs: GraphSet, index: np.ndarray, rule:
     saliency, mapped = np.zeros((len(found.saliency), graphs.num_nodes)), np.zeros(graphs.num_nodes)
     values[index], saliency[:, nodes] = found.values, found.saliency
     if len(saliency):
-        mapped[nodes] = node_saliency(trained.model, data, rule=rule).cpu().numpy()
+        mapped[nodes] = trained.saliency_of_tensors(data, rule, found)
     return Prediction(found.task, values, saliency, graphs.sizes), mapped
 
 

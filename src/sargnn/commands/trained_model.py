@@ -27,8 +27,8 @@ SHOWN_LABELS = 5
 """So many strange labels are named."""
 
 
-def evaluate(run: Path, data: str, part: str, device: str) -> Answer:
-    trained, graphs, index = open_run(run, data, part, device, labelled=True)
+def evaluate(run: Path, data: str, part: str, device: str, model: str | None = None) -> Answer:
+    trained, graphs, index = open_run(run, data, part, device, model, labelled=True)
     index, left_out = readable(trained, graphs, index)
     chosen = graphs.subset(index)
     prediction = trained.predict(chosen)
@@ -42,9 +42,10 @@ def evaluate(run: Path, data: str, part: str, device: str) -> Answer:
 
 
 def predict(
-    run: Path, data: str, out: Path, part: str, device: str, coverage: float | None = None, calibrated: bool = False
-) -> Answer:
-    trained, graphs, index = open_run(run, data, part, device)
+    run: Path, data: str, out: Path, part: str, device: str, coverage: float | None = None, calibrated: bool = False,
+    model: str | None = None,
+) -> Answer:  # fmt: skip
+    trained, graphs, index = open_run(run, data, part, device, model)
     check_writable(out)
     index, left_out = readable(trained, graphs, index)
     prediction = trained.predict(graphs.subset(index))
@@ -81,8 +82,8 @@ def readable(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> tupl
     return index[~strange[index]], {"left_out": len(left_out)}
 
 
-def calibrate(run: Path, data: str, part: str, coverage: float, device: str) -> Answer:
-    trained, graphs, index = open_run(run, data, part, device, labelled=True)
+def calibrate(run: Path, data: str, part: str, coverage: float, device: str, model: str | None = None) -> Answer:
+    trained, graphs, index = open_run(run, data, part, device, model, labelled=True)
     parts = _parts_of(run, graphs) or {}
     if parts and part in ("all", "train"):
         raise InputError(f"--part: got {part}, expected graphs that the model was not trained on, such as validation")
@@ -98,21 +99,22 @@ def calibrate(run: Path, data: str, part: str, coverage: float, device: str) -> 
     return answer
 
 
-def export(run: Path, to: str, out: Path) -> Answer:
+def export(run: Path, to: str, out: Path, model: str | None = None) -> Answer:
     from sargnn.export import export_model
 
-    return export_model(load_model(run), to, out)
+    return export_model(load_model(run, model=model), to, out)
 
 
 def open_run(
-    run: Path, data: str, part: str, device: str, labelled: bool = False
+    run: Path, data: str, part: str, device: str, model: str | None = None, *, labelled: bool = False
 ) -> tuple[TrainedModel, GraphSet, np.ndarray]:
-    """The model of ``run``, the graphs of ``data``, and which of them ``part`` names.
+    """The model of ``run``, which is ``model`` where that is said, the graphs of ``data``, and which of them ``part``
+    names.
 
     Only graphs to compare with, those that must be ``labelled``, must have the classes of the model; of others it is
     told that theirs are not.
     """
-    trained = load_model(run, find_device(device))
+    trained = load_model(run, find_device(device), model=model)
     # Parts are of the set as it was trained on, without the molecules that have no class.
     graphs = load_noted(data, labelled=labelled or (None if part != "all" else False))
     if labelled:

@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.explain import Explanation
 from torch_geometric.explain.algorithm import ExplainerAlgorithm
 from torch_geometric.explain.config import MaskType, ModelTaskLevel
@@ -14,6 +14,7 @@ from torch_geometric.explain.config import MaskType, ModelTaskLevel
 from sargnn.batching import PackedBatch
 from sargnn.errors import InputError
 from sargnn.explain.maps import batch_saliency, inference
+from sargnn.nn.graph_model import GraphModel
 
 __all__ = ["SaliencyExplainer"]
 
@@ -43,7 +44,7 @@ class SaliencyExplainer(ExplainerAlgorithm):
         self.rule = rule
 
     def forward(
-        self, model: nn.Module, x: Any, edge_index: Any, *, target: Tensor, index: Any = None,
+        self, model: GraphModel, x: Any, edge_index: Any, *, target: Tensor, index: Any = None,
         batch: Tensor | None = None, edge_attr: Tensor | None = None, graph_attr: Tensor | None = None, **kwargs: Any,
     ) -> Explanation:  # fmt: skip
         packed = PackedBatch.from_edges(x, edge_index, batch, edge_attr, graph_attr)

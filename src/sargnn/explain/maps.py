@@ -26,6 +26,7 @@ from torch_geometric.nn import MessagePassing
 from sargnn.batching import Batch, PackedBatch
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.errors import InputError
+from sargnn.nn.graph_model import GraphModel
 
 __all__ = ["RULES", "batch_saliency", "chunks", "combine", "inference", "message_weights", "node_saliency", "rollout"]
 
@@ -37,7 +38,7 @@ NO_SALIENCY = "got a model without saliency, expected one that has it, such as s
 
 
 def node_saliency(
-    model: nn.Module, data: TensorSet, index: np.ndarray | None = None, rule: str = "mean"
+    model: GraphModel, data: TensorSet, index: np.ndarray | None = None, rule: str = "mean"
 ) -> Float[Tensor, " N"]:
     """The map of every node of the graphs at ``index`` (default: all), graph after graph, in eval mode.
 
@@ -58,21 +59,24 @@ def node_saliency(
     return torch.cat([*parts, data.x.new_empty(0)])
 
 
-def batch_saliency(model: nn.Module, batch: Batch, rule: str) -> Float[Tensor, "*nodes"]:
+def batch_saliency(model: GraphModel, batch: Batch, rule: str) -> Float[Tensor, "*nodes"]:
     """The map of the nodes of a batch, in its layout, by the model in the mode that it is in; ``rollout`` needs the
-    packed layout."""
+    packed layout, and is of an ensemble the mean over its members, each by its own weights."""
     if rule != "rollout":
-        return combine(model.encode(batch).saliency, rule)  # type: ignore[operator]
+        return combine(model.encode(batch).saliency, rule)
     assert isinstance(batch, PackedBatch)
-    with message_weights(model) as weights:
-        layers = model.encode(batch).saliency  # type: ignore[operator]
-    return rollout(layers, [torch.stack(heads).mean(0) for heads in weights], batch)
+    maps = []
+    for member in model.ensemble_members():
+        with message_weights(member) as weights:
+            layers = member.encode(batch).saliency
+        maps.append(rollout(layers, [torch.stack(heads).mean(0) for heads in weights], batch))
+    return maps[0] if len(maps) == 1 else torch.stack(maps).mean(0)
 
 
 @contextmanager
-def inference(model: nn.Module, device: torch.device) -> Iterator[None]:
-    """Eval mode and no gradients inside the block; a model that draws numbers even then (``model.saliency = redrawn``)
-    draws the same ones every time. Outside, model and generators are as they were."""
+def inference(model: GraphModel, device: torch.device) -> Iterator[None]:
+    """Eval mode and no gradients inside the block; a model that draws numbers even then draws the same ones every
+    time. Outside, model and generators are as they were."""
     was_training = model.training
     model.eval()
     try:
@@ -134,7 +138,7 @@ def _carry_back(weight: Tensor, score: Tensor, batch: PackedBatch) -> Tensor:
 
 
 @contextmanager
-def message_weights(model: nn.Module) -> Iterator[list[list[Tensor]]]:
+def message_weights(model: GraphModel) -> Iterator[list[list[Tensor]]]:
     """Inside the block, a list for each layer of the model called on a packed batch; in it the weights of its messages,
     edge tensors, one for each head."""
     found: dict[int, list[Tensor]] = {}

@@ -11,12 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from sargnn.batching import PackedBatch
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.errors import InputError
 from sargnn.explain.maps import chunks, inference
+from sargnn.nn.graph_model import GraphModel
 
 __all__ = ["check_nodes", "hard_mask", "masked_probabilities", "soft_mask"]
 
@@ -53,7 +54,7 @@ def soft_mask(scores: np.ndarray, node_graph: np.ndarray) -> np.ndarray:
 
 
 def masked_probabilities(
-    model: nn.Module, data: TensorSet, index: np.ndarray, mask: np.ndarray | None = None
+    model: GraphModel, data: TensorSet, index: np.ndarray, mask: np.ndarray | None = None
 ) -> np.ndarray:
     """float64 [G, C]: class probabilities of the graphs at ``index``; ``mask`` is over their nodes, graph after graph,
     boolean (hard) or of numbers (soft)."""
@@ -65,7 +66,7 @@ def masked_probabilities(
     masks = [None] * len(parts) if mask is None else np.split(mask, ends[:-1])
     with inference(model, data.device):
         logits = [
-            model.head(model.encode(_masked(data.packed(some), own)).graph)  # type: ignore[operator]
+            model.head(model.encode(_masked(data.packed(some), own)).graph)
             for some, own in zip(parts, masks, strict=True)
         ]
     return torch.cat(logits).double().softmax(1).cpu().numpy()

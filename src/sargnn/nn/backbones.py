@@ -66,7 +66,7 @@ class Backbone(MessagePassing):
         summed = self.neighbourhood_sum(weights, z, batch)
         if channels is not None and self.edge_network is not None:
             messages = self.edge_network.messages(z)
-            summed = summed + self.edge_network(self.neighbourhood_sum(weights * channels, messages, batch))
+            summed = summed + self.edge_network(self.neighbourhood_sum(weights, messages, batch, channels))
         return self.transform(summed, batch)
 
     def message_features(self, h: Tensor) -> Tensor:
@@ -100,25 +100,28 @@ class Backbone(MessagePassing):
         below = between * batch.neighbour_sum(kernel.edges, t) + loop * t
         return above * below.reciprocal().unsqueeze(-1)
 
-    def neighbourhood_sum(self, weights: Tensor, z: Tensor, batch: Batch) -> Tensor:
-        """sum_j w_ij z_j, with heads or channels in front of both; through message passing while an explainer looks
-        on."""
+    def neighbourhood_sum(self, weights: Tensor, z: Tensor, batch: Batch, channels: Tensor | None = None) -> Tensor:
+        """sum_j w_ij z_j, or sum_j w_ij c_ij^p z_j^p for every channel p, with heads or channels in front of z; through
+        message passing while an explainer looks on."""
         if not self.watched:
-            return batch.aggregate(weights, z)
+            return batch.aggregate(weights if channels is None else weights * channels, z)
         assert isinstance(batch, PackedBatch), "explainers call the model with edge_index"
+        if channels is not None:
+            of_each = zip(z, channels, strict=True)
+            return torch.stack([self.propagate(batch.edge_index, x=a, alpha=weights, channel=c) for a, c in of_each])
         if z.dim() == 2:
-            return self.propagate(batch.edge_index, x=z, alpha=weights)
+            return self.propagate(batch.edge_index, x=z, alpha=weights, channel=None)
         heads = zip(z, weights, strict=True)
-        return torch.stack([self.propagate(batch.edge_index, x=a, alpha=w) for a, w in heads])
+        return torch.stack([self.propagate(batch.edge_index, x=a, alpha=w, channel=None) for a, w in heads])
 
     @property
     def watched(self) -> bool:
         """Whether an explainer holds a mask over the edges or a hook on the messages."""
         return bool(self.explain or self._message_forward_hooks)
 
-    def message(self, x_j: Tensor, alpha: Tensor) -> Tensor:
-        """w_ij z_j; the weights bear the name by which ``AttentionExplainer`` finds them."""
-        return alpha.unsqueeze(-1) * x_j
+    def message(self, x_j: Tensor, alpha: Tensor, channel: Tensor | None) -> Tensor:
+        """w_ij z_j, or w_ij c_ij z_j; the weights bear the name by which ``AttentionExplainer`` finds them."""
+        return (alpha if channel is None else alpha * channel).unsqueeze(-1) * x_j
 
     def explain_message(self, inputs: Tensor, dim_size: int | None) -> Tensor:
         """Messages times the explainer's mask: its entries for edges between nodes, then 1 for each self-loop, as in

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import log
+from typing import cast
 
 import torch
 from jaxtyping import Float
@@ -34,26 +35,39 @@ class Ensemble(GraphModel):
 
     layouts = ("compressed", "packed", "padded")
 
-    def __init__(self, members: Iterable[nn.Module]) -> None:
+    def __init__(self, members: Iterable[GraphModel]) -> None:
         super().__init__()
         self.members = nn.ModuleList(members)
 
+    def ensemble_members(self) -> list[GraphModel]:
+        return cast("list[GraphModel]", list(self.members))
+
     def encode(self, batch: Batch) -> Encoding:
-        """Graph vectors and node features of all members side by side, and their mean saliency."""
-        graphs, nodes, saliency = zip(*(member.encode(batch) for member in self.members), strict=True)  # type: ignore[operator]
-        layers = tuple(torch.stack(layer).mean(0) for layer in zip(*saliency, strict=True))
-        return Encoding(torch.cat(graphs, dim=-1), torch.cat(nodes, dim=-1), layers)
+        """Graph vectors and node features of all members side by side, their mean saliency and their mean loss."""
+        own = [member.encode(batch) for member in self.ensemble_members()]
+        saliency = zip(*(encoding.saliency for encoding in own), strict=True)
+        losses = [encoding.loss for encoding in own if encoding.loss is not None]
+        return Encoding(
+            torch.cat([encoding.graph for encoding in own], dim=-1),
+            torch.cat([encoding.nodes for encoding in own], dim=-1),
+            tuple(torch.stack(layer).mean(0) for layer in saliency),
+            torch.stack(losses).mean() if losses else None,
+        )
 
     def head(self, vectors: Float[Tensor, "B Md"]) -> Float[Tensor, "*members B classes"]:
         """In training the logits of each member, otherwise the logarithm of their mean probabilities."""
-        own = zip(self.members, vectors.chunk(len(self.members), dim=-1), strict=True)
-        logits = torch.stack([member.head(vector) for member, vector in own])  # type: ignore[operator]
+        own = zip(self.ensemble_members(), vectors.chunk(len(self.members), dim=-1), strict=True)
+        logits = torch.stack([member.head(vector) for member, vector in own])
         return logits if self.training else vote(logits)
 
-    def blocks(self) -> list[list[nn.Parameter]]:
-        """The two blocks of alternating training, each of all members."""
-        both = zip(*(member.blocks() for member in self.members), strict=True)  # type: ignore[operator]
-        return [[p for block in blocks for p in block] for blocks in both]
+    def parameter_blocks(self) -> list[list[nn.Parameter]]:
+        """The blocks of alternating training, each of all members."""
+        every = zip(*(member.parameter_blocks() for member in self.ensemble_members()), strict=True)
+        return [[p for block in blocks for p in block] for blocks in every]
+
+    @property
+    def draws_in_eval(self) -> bool:
+        return any(member.draws_in_eval for member in self.ensemble_members())
 
 
 def vote(logits: Float[Tensor, "M B classes"]) -> Float[Tensor, "B classes"]:

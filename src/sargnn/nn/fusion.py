@@ -24,9 +24,7 @@ class Fusion:
         \text{weighted (regular1):}\; w_i(j) = \mathrm{softmax}_j\big(a_i(j) + \beta s(j)\big) \qquad
         \text{scaling (regular2):}\; w_i(j) = \mathrm{softmax}_j\big((1 + s(j))^\gamma a_i(j)\big)
 
-    ``normalize="none"`` leaves the softmax out. ``normalize="as-published"`` is the arithmetic of the authors'
-    released code: no
-    softmax, and the saliency term added once more beforehand, which gives a + 2βs and (a + k) k with k = (1 + s)^γ.
+    ``normalize="none"`` leaves the softmax out.
 
     >>> import torch
     >>> from sargnn.batching import PackedBatch
@@ -38,16 +36,16 @@ class Fusion:
     kind: Literal["weighted", "scaling"] = "weighted"
     beta: float = 1.0
     gamma: float = 1.0
-    normalize: Literal["softmax", "none", "as-published"] = "softmax"
+    normalize: Literal["softmax", "none"] = "softmax"
 
     def weights(self, local: Tensor, saliency: Tensor, batch: Batch) -> Tensor:
         """w: edge tensor of local weights a and node tensor of saliency s -> edge tensor."""
-        term = self.term(batch.at_source(saliency))
-        if self.kind == "weighted":
-            fused = local + (2 * term if self.normalize == "as-published" else term)
-        else:
-            fused = term * (local + term if self.normalize == "as-published" else local)
+        fused = self.fused(local, self.term(batch.at_source(saliency)))
         return batch.softmax_neighbours(fused) if self.normalize == "softmax" else fused * batch.ones
+
+    def fused(self, local: Tensor, term: Tensor) -> Tensor:
+        """What the softmax is taken of: a + β s, or (1 + s)^γ a."""
+        return local + term if self.kind == "weighted" else term * local
 
     @property
     def separable(self) -> bool:

@@ -1,17 +1,28 @@
-"""What every model here is to the rest: ``encode`` gives a vector for every graph, ``head`` makes logits of it."""
+"""The contract of a model: ``encode`` gives every graph a vector, ``head`` makes logits of it.
+
+Trainers, model folders, explanations and exports know a model by :class:`GraphModel` alone. What a model may do beyond
+``encode`` and ``head`` (a loss of its own, fitting without gradients, a size found in the data, blocks that are trained
+in turns) is stated here with a default, so that nobody has to probe for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, NamedTuple
 
+import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from sargnn.batching import Batch, PackedBatch
 from sargnn.batching.layouts import Layout
+from sargnn.batching.tensor_set import TensorSet
+from sargnn.errors import InputError
 
-__all__ = ["Encoding", "GraphModel"]
+__all__ = ["Encoding", "GraphModel", "OptionalInput"]
+
+OptionalInput = Literal["edge_inputs", "graph_inputs"]
+_SETTING: dict[str, str] = {"edge_inputs": "data.edge_encodings", "graph_inputs": "data.graph_inputs"}
 
 
 class Encoding(NamedTuple):
@@ -21,13 +32,16 @@ class Encoding(NamedTuple):
     """The vector that is classified."""
     nodes: Float[Tensor, "*nodes d"]
     """Node features of the last layer."""
-    saliency: tuple[Tensor, ...]
+    saliency: tuple[Tensor, ...] = ()
     """s⁰ ... s^{L-1}: one node tensor per layer, each a distribution over the nodes of each graph, or the one that the
     readout is made by; empty without saliency."""
+    loss: Float[Tensor, ""] | None = None
+    """An auxiliary loss, which is added to the loss of the task in training."""
 
 
 class GraphModel(nn.Module):
-    """A model of graphs.
+    """A model of graphs, built as ``Class(config, inputs, classes)`` from a dataclass of hyperparameters, the number of
+    features of a node, and the number of outputs.
 
     ``forward(x, edge_index, batch)`` has PyTorch Geometric's signature and returns logits alone; inputs of edges and of
     whole graphs may follow.
@@ -37,11 +51,45 @@ class GraphModel(nn.Module):
     """The layouts that :meth:`encode` takes: all of them where the model knows a batch by its primitives alone."""
     stacked_layouts: ClassVar[tuple[Layout, ...]] = ("packed", "padded")
     """The layouts in which K models of this kind train at once; none: they train one after the other."""
+    optional_inputs: ClassVar[tuple[OptionalInput, ...]] = ()
+    """Which inputs beside those of the nodes it reads; the constructor takes their widths by these names."""
+    fits_directly: ClassVar[bool] = False
+    """Whether :meth:`fit_directly` takes the place of training by gradients."""
     head: Callable[[Tensor], Tensor]
 
+    @classmethod
+    def build(cls, config: Any, inputs: int, classes: int, **widths: int) -> GraphModel:
+        """The model of ``config``; ``widths`` are those of the optional inputs, refused if it does not read them."""
+        for name, width in widths.items():
+            if width and name not in cls.optional_inputs:
+                got = f"got {width} {name.replace('_', ' ')}"
+                raise InputError(f"{_SETTING[name]}: {got}, expected none: {cls.__name__} reads none")
+        return cls(config, inputs, classes, **{name: widths[name] for name in cls.optional_inputs if name in widths})
+
     def encode(self, batch: Batch) -> Encoding:
-        """Graph vectors, node features and, where the model has them, node scores."""
+        """Graph vectors, node features and, where the model has them, node scores and a loss of its own."""
         raise NotImplementedError
+
+    def fit_directly(self, data: TensorSet, graphs: np.ndarray, seed: int, balanced: bool) -> float:
+        """Fit the whole model to the training ``graphs`` of ``data`` in one pass without gradients; the mean loss on
+        them. ``balanced``: a class counts in inverse proportion to its graphs."""
+        raise NotImplementedError
+
+    def resize_to(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take the sizes of saved ``tensors`` before they are copied in, where they depend on what was learnt."""
+
+    def parameter_blocks(self) -> list[list[nn.Parameter]]:
+        """The blocks that alternating training trains in turns."""
+        return [list(self.parameters())]
+
+    def ensemble_members(self) -> list[GraphModel]:
+        """The models whose mean this one is: of an ensemble its members, else the model itself."""
+        return [self]
+
+    @property
+    def draws_in_eval(self) -> bool:
+        """Whether it draws random numbers even in eval mode, so that no two calls agree."""
+        return False
 
     def forward(
         self,

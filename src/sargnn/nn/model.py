@@ -14,23 +14,20 @@ from sargnn.batching import Batch
 from sargnn.errors import InputError
 from sargnn.nn.backbones import BACKBONES
 from sargnn.nn.edges import EdgeChannels
+from sargnn.nn.ensemble import Ensemble
 from sargnn.nn.fusion import Fusion
 from sargnn.nn.graph_model import Encoding, GraphModel
 from sargnn.nn.memory import GraphNeuralMemory, InitialMemory, perceptron
 from sargnn.nn.norm import make_norm
-from sargnn.nn.published import PublishedMemory, SharedBlock
+from sargnn.nn.readouts import READOUTS
 from sargnn.nn.saliency import NodeSaliency, UniformSaliency
 
-__all__ = ["SARGNN", "VARIANTS", "ModelConfig"]
+__all__ = ["SARGNN", "VARIANTS", "ModelConfig", "SARConfig"]
 
 
 @dataclass(frozen=True)
-class ModelConfig:
-    """What a model is. The defaults are the paper's equations.
-
-    >>> ModelConfig(backbone="gin", layers=2).fusion
-    'weighted'
-    """
+class SARConfig:
+    """What a SAR model is, whichever values it knows of ``saliency``, ``normalize`` and ``norm``."""
 
     backbone: Literal["gcn", "gin", "sage", "gat"] = "gcn"
     """Which layer sums the neighbourhoods."""
@@ -42,8 +39,8 @@ class ModelConfig:
     """d_M, features of the graph's memory; none: the same as hidden."""
     attention: int | None = None
     """d and d_s, features of queries and keys; none: the same as hidden."""
-    saliency: Literal["learned", "uniform", "random", "redrawn", "none"] = "learned"
-    """learned (eq. saliency); uniform, random or redrawn: ablations; none: the backbone is not regularised."""
+    saliency: str = "learned"
+    """How node saliency is found."""
     readout: Literal["memory", "sum", "all", "salient"] = "memory"
     """What is classified: the last memory; the sum of the last node features; the memory with their sum and their
     maximum beside it; or their mean weighted by one more saliency, which is then the only one that is reported."""
@@ -53,19 +50,16 @@ class ModelConfig:
     """β of the weighted sum."""
     gamma: float = 1.0
     """γ of the scaling."""
-    normalize: Literal["softmax", "none", "as-published"] = "softmax"
-    """softmax over each closed neighbourhood (the equations), none, or the arithmetic of the authors' code."""
+    normalize: str = "softmax"
+    """How fused weights are normalised."""
     iterations: int = 1
     """k, memory reads in one layer."""
-    memory_block: Literal["equation", "as-published"] = "equation"
-    """The memory of the equations, or the shared Transformer block of the authors' code."""
     memory_heads: int = 1
     """Attention heads of the memory."""
     heads: int = 1
     """Attention heads of GAT."""
-    norm: Literal["none", "batch", "layer", "transductive"] = "none"
-    """Normalisation after each layer of the backbone; transductive: batch, by the statistics of the judged batch even
-    in eval mode (an ablation)."""
+    norm: str = "none"
+    """Normalisation after each layer of the backbone."""
     activate: bool = False
     """ReLU after the normalisation of each layer: GIN's perceptron ends in a linear map."""
     input_norm: bool = False
@@ -98,11 +92,43 @@ class ModelConfig:
             raise InputError(f"model.dropout: got {self.dropout}, expected 0 up to (not including) 1")
         if self.backbone == "gat" and self.hidden % self.heads:
             raise InputError(f"model.heads: got {self.heads}, expected a divisor of model.hidden = {self.hidden}")
-        if self.memory_block == "equation" and (self.attention or self.hidden) % self.memory_heads:
-            width = self.attention or self.hidden
+
+    @property
+    def memory_width(self) -> int:
+        """d_M."""
+        return self.memory or self.hidden
+
+    @property
+    def attention_width(self) -> int:
+        """d and d_s."""
+        return self.attention or self.hidden
+
+    def check_memory_heads(self) -> None:
+        """Refuse heads that the queries and keys of the memory cannot be shared out to."""
+        if (width := self.attention_width) % self.memory_heads:
             raise InputError(
                 f"model.memory_heads: got {self.memory_heads}, expected a divisor of model.attention = {width}"
             )
+
+
+@dataclass(frozen=True)
+class ModelConfig(SARConfig):
+    """What a model is. The defaults are the paper's equations.
+
+    >>> ModelConfig(backbone="gin", layers=2).fusion
+    'weighted'
+    """
+
+    saliency: Literal["learned", "uniform", "random", "none"] = "learned"
+    """learned (eq. saliency); uniform or random: ablations; none: the backbone is not regularised."""
+    normalize: Literal["softmax", "none"] = "softmax"
+    """softmax over each closed neighbourhood (the equations), or none."""
+    norm: Literal["none", "batch", "layer"] = "none"
+    """Normalisation after each layer of the backbone."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_memory_heads()
 
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -135,32 +161,74 @@ class SARGNN(GraphModel):
     """
 
     layouts = ("compressed", "packed", "padded")
+    optional_inputs = ("edge_inputs", "graph_inputs")
+
+    @classmethod
+    def build(cls, config: SARConfig, inputs: int, classes: int, **widths: int) -> GraphModel:
+        """The model, or the ensemble of ``config.members`` of them."""
+        one = super().build
+        models = [one(config, inputs, classes, **widths) for _ in range(config.members)]
+        return models[0] if config.members == 1 else Ensemble(models)
 
     def __init__(
-        self, config: ModelConfig, inputs: int, classes: int, edge_inputs: int = 0, graph_inputs: int = 0
+        self, config: SARConfig, inputs: int, classes: int, edge_inputs: int = 0, graph_inputs: int = 0
     ) -> None:
         super().__init__()
         self.config = config
         self.graph_inputs = graph_inputs
         c = config
-        memory, attention = c.memory or c.hidden, c.attention or c.hidden
+        self.readout = READOUTS[c.readout]
         widths = [inputs] + [c.hidden] * c.layers
-        self.fusion = Fusion(c.fusion, c.beta, c.gamma, c.normalize)
+        self.fusion = self.make_fusion()
         self.input_norm = make_norm("batch" if c.input_norm else "none", inputs)
         self.backbone = nn.ModuleList(
             BACKBONES[c.backbone](width, c.hidden, c.heads, c.bias, c.edge_channels) for width in widths[:-1]
         )
-        self.norms = nn.ModuleList(make_norm(c.norm, c.hidden) for _ in range(c.layers))
-        self.saliency_layers = _saliency_layers(c, widths[:-1], memory, attention)
-        reads = _memory_reads(c)
-        self.initial_memory = InitialMemory(memory) if reads else None
-        self.memory_layers = _memory_layers(c, widths[:reads], memory, attention)
-        last = _saliency_layers(c, [c.hidden], memory, attention) if c.readout == "salient" else [None]
-        self.readout_saliency = last[0]
+        self.norms = nn.ModuleList(self.make_norm() for _ in range(c.layers))
+        layers = [] if c.saliency == "none" else widths[:-1]
+        self.saliency_layers = nn.ModuleList(self.make_saliency(width) for width in layers)
+        reads = self._memory_reads()
+        self.initial_memory = InitialMemory(c.memory_width) if reads else None
+        self.memory_layers = nn.ModuleList(self.make_memory(widths[:reads]))
+        self.readout_saliency = self.make_saliency(c.hidden) if self.readout.reads_saliency else None
         self.edge_channels = _edge_channels(c, inputs, edge_inputs)
-        out = {"memory": memory, "sum": c.hidden, "all": memory + 2 * c.hidden, "salient": 2 * c.hidden}[c.readout]
-        hidden = (2 if c.memory_block == "as-published" else 1) * (memory if c.readout == "memory" else c.hidden)
-        self.head = perceptron(out + graph_inputs, hidden, classes, c.dropout)
+        vector = self.readout.width(c.hidden, c.memory_width) + graph_inputs
+        self.head = self.make_head(vector, self.readout.classifier_width(c.hidden, c.memory_width), classes)
+
+    def make_fusion(self) -> Fusion:
+        """How saliency enters the weights of every layer."""
+        c = self.config
+        return Fusion(c.fusion, c.beta, c.gamma, "softmax" if c.normalize == "softmax" else "none")
+
+    def make_norm(self) -> nn.Module:
+        """The normalisation after a layer of the backbone."""
+        return make_norm(self.config.norm, self.config.hidden)
+
+    def make_saliency(self, width: int) -> nn.Module:
+        """F_S for node features of ``width``."""
+        c = self.config
+        if c.saliency == "uniform":
+            return UniformSaliency()
+        return NodeSaliency(width, c.memory_width, c.attention_width, learned=c.saliency == "learned")
+
+    def make_memory(self, widths: list[int]) -> list[nn.Module]:
+        """F_M of each read, for node features of these ``widths``."""
+        c = self.config
+        return [
+            GraphNeuralMemory(width, c.memory_width, c.attention_width, c.iterations, c.memory_heads)
+            for width in widths
+        ]
+
+    def make_head(self, width: int, hidden: int, classes: int) -> nn.Sequential:
+        """The classifier of vectors of ``width``."""
+        return perceptron(width, hidden, classes, self.config.dropout)
+
+    def _memory_reads(self) -> int:
+        """Reads of the memory: L for a saliency that compares with it, one more for the readout, by itself or by its
+        saliency; none where nothing asks for it, as in the base model."""
+        compared = self.config.saliency not in ("none", "uniform")
+        last = self.readout.reads_memory or (self.readout.reads_saliency and compared)
+        return self.config.layers + 1 if last else self.config.layers if compared else 0
 
     def encode(self, batch: Batch) -> Encoding:
         """Graph vectors, node features and the saliency of every layer."""
@@ -178,24 +246,14 @@ class SARGNN(GraphModel):
             h = self.norms[l](layer(h, batch, s, self.fusion, channels), batch)  # H^l = F_B(H^{l-1}, s^{l-1})
             h = F.relu(h) if self.config.activate else h
             h = batch.dropout(h, self.config.dropout) if self.training and self.config.dropout else h
-        vector, decisive = self._readout(h, memory, batch)
-        return Encoding(self._with_graph_inputs(vector, batch), h, decisive or tuple(saliency))
-
-    def _readout(
-        self, h: Tensor, memory: Tensor | None, batch: Batch
-    ) -> tuple[Float[Tensor, "B d"], tuple[Tensor, ...]]:
-        """The vector that is classified and, where it is made by a saliency of its own, that."""
-        if self.config.readout == "sum":
-            return batch.sum(h), ()
-        last = self.memory_layers[-1](h, memory, batch) if self.memory_layers else memory  # M^{L+1}
+        if len(self.memory_layers) > len(self.backbone):
+            memory = self.memory_layers[-1](h, memory, batch)  # M^{L+1}
+        s = None
         if self.readout_saliency is not None:
-            s = self.readout_saliency(last, h, batch)
-            mean, nodes = batch.pool(s, h), batch.sum(torch.ones_like(h[..., :1]))
-            return torch.cat([mean, mean * nodes.clamp(min=1).log()], dim=-1), (s,)
-        assert last is not None
-        if self.config.readout == "all":
-            return torch.cat([last, batch.sum(h), batch.max(h)], dim=-1), ()
-        return last, ()
+            s = self.readout_saliency(memory, h, batch)
+            saliency = [s]
+        vector = self.readout(h, memory, s, batch)
+        return Encoding(self._with_graph_inputs(vector, batch), h, tuple(saliency))
 
     def _with_graph_inputs(self, vector: Float[Tensor, "B d"], batch: Batch) -> Float[Tensor, "B d_g"]:
         if not self.graph_inputs:
@@ -205,7 +263,7 @@ class SARGNN(GraphModel):
             raise InputError(f"got {got} graph inputs, expected {self.graph_inputs} numbers a graph (graph_attr)")
         return torch.cat([vector, batch.graph_x], dim=-1)
 
-    def blocks(self) -> list[list[nn.Parameter]]:
+    def parameter_blocks(self) -> list[list[nn.Parameter]]:
         """The two blocks of alternating training: the backbone, and the memory with saliency and classifier."""
         parts = (self.backbone, self.norms, self.input_norm, self.edge_channels)
         backbone = [p for part in parts if part is not None for p in part.parameters()]
@@ -213,7 +271,7 @@ class SARGNN(GraphModel):
         return [backbone, [p for p in self.parameters() if id(p) not in held]]
 
 
-def _edge_channels(c: ModelConfig, inputs: int, edge_inputs: int) -> EdgeChannels | None:
+def _edge_channels(c: SARConfig, inputs: int, edge_inputs: int) -> EdgeChannels | None:
     """The edge channels of the config; refuses channels of nothing, and edge inputs that nothing would read."""
     if edge_inputs and not c.edge_channels:
         raise InputError(
@@ -225,26 +283,3 @@ def _edge_channels(c: ModelConfig, inputs: int, edge_inputs: int) -> EdgeChannel
             "some, or model.relative = true"
         )
     return EdgeChannels(c.edge_channels, edge_inputs, inputs if c.relative else 0) if c.edge_channels else None
-
-
-def _memory_reads(c: ModelConfig) -> int:
-    """Layers of memory: L for learned saliency, one more to classify by it or by the nodes that it finds salient, all
-    L+1 if only that; none where nothing asks for it, as in the base model."""
-    if c.readout in ("sum", "salient") and c.saliency in ("none", "uniform"):
-        return 0
-    return c.layers if c.readout == "sum" else c.layers + 1
-
-
-def _memory_layers(c: ModelConfig, widths: list[int], memory: int, attention: int) -> nn.ModuleList:
-    if c.memory_block == "as-published":
-        shared = SharedBlock(memory, attention, c.memory_heads)
-        return nn.ModuleList(PublishedMemory(width, attention, c.iterations, shared) for width in widths)
-    return nn.ModuleList(GraphNeuralMemory(width, memory, attention, c.iterations, c.memory_heads) for width in widths)
-
-
-def _saliency_layers(c: ModelConfig, widths: list[int], memory: int, attention: int) -> nn.ModuleList:
-    if c.saliency == "none":
-        return nn.ModuleList()
-    if c.saliency == "uniform":
-        return nn.ModuleList(UniformSaliency() for _ in widths)
-    return nn.ModuleList(NodeSaliency(width, memory, attention, c.saliency) for width in widths)

@@ -15,17 +15,14 @@ __all__ = ["BatchNorm", "LayerNorm", "make_norm"]
 class BatchNorm(nn.Module):
     """Batch normalisation over the real nodes of a batch; padding never enters the statistics.
 
-    Equal to ``torch.nn.BatchNorm1d`` over the concatenated nodes, running statistics included. A ``transductive`` one
-    takes the statistics of the batch at hand in eval mode too, as the authors' released code does: then what is said of
-    a graph depends on the graphs that are judged with it.
+    Equal to ``torch.nn.BatchNorm1d`` over the concatenated nodes, running statistics included.
     """
 
     running_mean: Tensor
     running_variance: Tensor
 
-    def __init__(self, width: int, momentum: float = 0.1, epsilon: float = 1e-5, transductive: bool = False) -> None:
+    def __init__(self, width: int, momentum: float = 0.1, epsilon: float = 1e-5) -> None:
         super().__init__()
-        self.transductive = transductive
         self.momentum = momentum
         self.epsilon = epsilon
         self.weight = nn.Parameter(torch.ones(width))
@@ -39,20 +36,28 @@ class BatchNorm(nn.Module):
                 h, self.running_mean, self.running_variance, self.weight, self.bias, True, self.momentum, self.epsilon
             )
         mean, variance = self.running_mean, self.running_variance
-        if self.training or self.transductive:
-            mean, variance, count = batch.moments(h)
         if self.training:
+            mean, variance, count = batch.moments(h)
             unbiased = variance.detach() * (count / (count - 1).clamp(min=1))
             for running, new in ((self.running_mean, mean.detach()), (self.running_variance, unbiased)):
                 running.mul_(1 - self.momentum).add_(new * self.momentum)  # lerp_ has no vectorised form
+        return self.normalized(h, mean, variance)
+
+    def normalized(self, h: Tensor, mean: Float[Tensor, " d"], variance: Float[Tensor, " d"]) -> Tensor:
+        """(h - mean) / √(variance + ε), scaled and shifted."""
         return (h - mean) * (variance + self.epsilon).rsqrt() * self.weight + self.bias
 
 
-class LayerNorm(nn.LayerNorm):
-    """Layer normalisation of each node's features."""
+class LayerNorm(nn.Module):
+    """Layer normalisation of each node's features, equal to ``torch.nn.LayerNorm``."""
 
-    def forward(self, h: Float[Tensor, "*nodes d"], batch: Batch) -> Float[Tensor, "*nodes d"]:  # type: ignore[override]
-        return super().forward(h)
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def forward(self, h: Float[Tensor, "*nodes d"], batch: Batch) -> Float[Tensor, "*nodes d"]:
+        return F.layer_norm(h, self.weight.shape, self.weight, self.bias)
 
 
 class NoNorm(nn.Module):
@@ -63,7 +68,7 @@ class NoNorm(nn.Module):
 
 
 def make_norm(kind: str, width: int) -> nn.Module:
-    """The norm of that name: none, batch, layer or transductive."""
+    """The norm of that name: none, batch or layer."""
     if kind == "none":
         return NoNorm()
-    return LayerNorm(width) if kind == "layer" else BatchNorm(width, transductive=kind == "transductive")
+    return LayerNorm(width) if kind == "layer" else BatchNorm(width)

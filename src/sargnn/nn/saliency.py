@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from sargnn.batching import Batch
 from sargnn.nn.memory import absorbed
 
-__all__ = ["NodeSaliency", "Projections", "UniformSaliency"]
-
-Projections = Literal["learned", "random", "redrawn"]
+__all__ = ["NodeSaliency", "UniformSaliency"]
 
 
 class NodeSaliency(nn.Module):
@@ -25,8 +21,7 @@ class NodeSaliency(nn.Module):
         width: d_H, features of a node.
         memory: d_M, features of the memory.
         attention: d_s, features of the common space.
-        projections: ``learned`` (the paper). Two ablations: ``random`` projections drawn once and never trained, and
-            ``redrawn`` ones drawn anew at every call, as the authors' released code does: then no two calls agree.
+        learned: whether the projections are trained (the paper); if not, they stay as they were drawn, an ablation.
 
     Shapes: memory ``[B, d_M]``, node features ``[*nodes, d_H]``; gives saliency ``[*nodes]``, a distribution over the
     nodes of each graph.
@@ -38,20 +33,16 @@ class NodeSaliency(nn.Module):
     1.0
     """
 
-    def __init__(self, width: int, memory: int, attention: int, projections: Projections = "learned") -> None:
+    def __init__(self, width: int, memory: int, attention: int, learned: bool = True) -> None:
         super().__init__()
-        self.projections = projections
         self.query = nn.Linear(memory, attention, bias=False)
         self.key = nn.Linear(width, attention, bias=False)
-        if projections != "learned":
+        if not learned:
             self.requires_grad_(False)
 
     def forward(
         self, memory: Float[Tensor, "B d_M"], h: Float[Tensor, "*nodes d_H"], batch: Batch
     ) -> Float[Tensor, "*nodes"]:
-        if self.projections == "redrawn":
-            self.query.reset_parameters()
-            self.key.reset_parameters()
         # q_s K_sᵀ / √d_s = (M W^q_s W^K_sᵀ / √d_s) Hᵀ: K_s is never formed.
         return batch.resemblance(absorbed(memory, self.query, self.key), h)
 

@@ -46,9 +46,9 @@ def only(study: Study, data: str | None) -> Study:
 def grid(system: str, kind: str, data: str, preset: paper.Preset, **fixed: Any) -> tuple[Settings, ...]:
     """The settings a system is selected from: shapes x learning rates, the same number for every system.
 
-    One that is fitted at once has no learning rate: all its settings are shapes.
+    One that fits itself directly has no learning rate: all its settings are shapes.
     """
-    if hasattr(find_system(system).model, "fit_at_once"):
+    if find_system(system).model.fits_directly:
         shapes = preset.shapes * len(preset.rates)
         preset = replace(preset, shapes=shapes, rates=preset.rates[:1])
     return grid_of(system, paper.SHAPES[kind][: preset.shapes], data, preset, **fixed)
@@ -154,9 +154,12 @@ def ablations(preset: paper.Preset, facts: Facts = load_facts, data: Sequence[st
     """What the paper lacks: which part of SAR-GCN helps, one change at a time."""
     cells, published = {}, {}
     for (row, values), name in itertools.product(paper.ABLATIONS.items(), data):
-        kind = "base" if values.get("model.saliency") == "none" else "sar"
-        settings = grid("sar-gcn", kind, name, preset, **values)
-        cells[row, name] = cell(facts(name), name, "sar-gcn", settings, preset)
+        shapes = paper.SHAPES["base" if values.get("model.saliency") == "none" else "sar"][: preset.shapes]
+        system = "sar-gcn"
+        if row in paper.OF_THE_AUTHORS_CODE:
+            system, shapes = "as-published", tuple({**paper.EQUATIONS, **shape} for shape in shapes)
+        settings = grid_of(system, shapes, name, preset, **values)
+        cells[row, name] = cell(facts(name), name, system, settings, preset)
         if row in paper.ABLATIONS_OF_TABLE2:
             published[row, name] = paper.TABLE2["sar-gcn"][paper.DATA_SETS.index(name)]
     return Study("Ablations the paper lacks", cells, published, baseline=next(iter(paper.ABLATIONS)))

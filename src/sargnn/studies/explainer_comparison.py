@@ -220,7 +220,16 @@ COLUMNS = {
 
 def as_table(rows: Sequence[Row]) -> str:
     """The rows as a Markdown table, means with their 95 % intervals."""
-    header = ["data", "model", "explainer", "accuracy", "ms per graph", "node AUC ↑", "precision@k ↑", *COLUMNS.values()]
+    header = [
+        "data",
+        "model",
+        "explainer",
+        "accuracy",
+        "ms per graph",
+        "node AUC ↑",
+        "precision@k ↑",
+        *COLUMNS.values(),
+    ]
     lines = [header, ["---"] * len(header)]
     for row in rows:
         accuracy = row["accuracy"]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.explain import (
     AttentionExplainer,
     Explainer,
@@ -30,6 +30,7 @@ from sargnn.batching import PackedBatch
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.explain.maps import node_saliency
 from sargnn.explain.metrics import random_scores
+from sargnn.nn.graph_model import GraphModel
 
 __all__ = ["EXPLAINERS", "Explained", "Subject", "explain"]
 
@@ -44,7 +45,7 @@ PG_EPOCHS = 30
 class Subject:
     """A model, graphs to explain, and graphs to learn from for explainers that learn."""
 
-    model: nn.Module
+    model: GraphModel
     data: TensorSet
     index: np.ndarray
     """Graphs to explain."""
@@ -120,7 +121,7 @@ def _integrated_gradients(subject: Subject) -> Work:
     return work
 
 
-def _input_gradient(model: nn.Module, batch: PackedBatch, share: float) -> Tensor:
+def _input_gradient(model: GraphModel, batch: PackedBatch, share: float) -> Tensor:
     """Of the logit of the class predicted for each whole graph, at ``share`` of the inputs."""
     with torch.no_grad():
         predicted = model(batch.x, batch.edge_index, batch.graph).argmax(1)
@@ -168,7 +169,7 @@ def _edges(batch: PackedBatch) -> Tensor:
     return batch.edge_index[:, : len(batch.source) - len(batch.x)]
 
 
-def _predicted(model: nn.Module, batch: PackedBatch) -> Tensor:
+def _predicted(model: GraphModel, batch: PackedBatch) -> Tensor:
     with torch.no_grad():
         return model(batch.x, batch.edge_index).argmax(1)
 

@@ -1,16 +1,17 @@
-"""Every model that ``--model NAME`` can build: a table from name to class and config values."""
+"""Every model that ``--model NAME`` can build: a table from name to class and config values, and models of one's
+own."""
 
 from __future__ import annotations
 
 import difflib
-import inspect
-from dataclasses import dataclass, field, replace
+import os
+import sys
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 from sargnn.errors import InputError
-from sargnn.nn.ensemble import Ensemble
 from sargnn.nn.graph_model import GraphModel
 from sargnn.nn.model import VARIANTS
 
@@ -43,17 +44,9 @@ class System:
         return self._named(1)
 
     def build(self, config: Any, inputs: int, classes: int, edge_inputs: int = 0, graph_inputs: int = 0) -> GraphModel:
-        """The model of ``config`` for node inputs of width ``inputs``, that many classes and, if it takes them, inputs
+        """The model of ``config`` for node inputs of width ``inputs``, that many classes and, if it reads them, inputs
         of edges and of whole graphs."""
-        more = {"edge_inputs": edge_inputs, "graph_inputs": graph_inputs}
-        more = {name: width for name, width in more.items() if width}
-        for name in more.keys() - inspect.signature(self.model).parameters.keys():
-            field = {"edge_inputs": "edge_encodings"}.get(name, name)
-            what = name.replace("_", " ")
-            raise InputError(f"data.{field}: got {more[name]} {what}, expected none: {self.model.__name__} reads none")
-        members = getattr(config, "members", 1)
-        models = [self.model(config, inputs=inputs, classes=classes, **more) for _ in range(members)]
-        return models[0] if members == 1 else Ensemble(models)
+        return self.model.build(config, inputs, classes, edge_inputs=edge_inputs, graph_inputs=graph_inputs)
 
     def _named(self, which: int) -> Any:
         module, _, names = self.place.partition(":")
@@ -62,11 +55,6 @@ class System:
 
 
 _SAR = "sargnn.nn.model:SARGNN,ModelConfig"
-_AS_PUBLISHED = {
-    "backbone": "gcn", "normalize": "as-published", "memory_block": "as-published", "saliency": "redrawn",
-    "hidden": 128, "attention": 256, "memory_heads": 8, "norm": "batch", "input_norm": True, "bias": True,
-}  # fmt: skip
-
 _PLUS = System(
     _SAR,
     {
@@ -89,7 +77,7 @@ SYSTEMS: dict[str, System] = {
     "sargnn-large": _LARGE,
     **{f"sar-{b}": System(_SAR, {"backbone": b}) for b in ("gcn", "gin", "sage", "gat")},
     **{b: System(_SAR, {"backbone": b, **VARIANTS["base"]}) for b in ("gcn", "gin", "sage", "gat")},
-    "as-published": System(_SAR, _AS_PUBLISHED),
+    "as-published": System("sargnn.systems.as_published:AsPublished"),
     "chebygin": System("sargnn.systems.chebygin:ChebyGIN"),
     "sagpool": System("sargnn.systems.sagpool:SAGPool"),
     "deepsets": System("sargnn.systems.deepsets:DeepSets"),
@@ -110,14 +98,39 @@ SYSTEMS: dict[str, System] = {
 
 
 def find_system(name: str) -> System:
-    """The system of that name.
+    """The system of that name: one of :data:`SYSTEMS`, or a model of one's own, ``package.module:Class``, whose config
+    is the dataclass ``ClassConfig`` of the same module. That module is imported, from the current folder too.
 
     >>> find_system("sar-gin").values
     {'backbone': 'gin'}
     """
+    if ":" in name:
+        return _own_model(name)
     if name not in SYSTEMS:
         close = difflib.get_close_matches(name, SYSTEMS)
         close.sort(key=lambda known: sorted(known) != sorted(name))  # letters swapped come before letters replaced
         hint = f"; did you mean '{close[0]}'?" if close else ""
-        raise InputError(f"--model: got '{name}', expected one of {', '.join(SYSTEMS)}{hint}")
+        known = f"{', '.join(SYSTEMS)}, or package.module:Class"
+        raise InputError(f"--model: got '{name}', expected one of {known}{hint}")
     return SYSTEMS[name]
+
+
+def _own_model(name: str) -> System:
+    """The system that is made of a class that this package does not have."""
+    place, _, model = name.partition(":")
+    if os.getcwd() not in sys.path:  # where the command was started, as for `python -m`
+        sys.path.insert(0, os.getcwd())
+    try:
+        module = vars(import_module(place))
+    except (ImportError, ValueError) as error:
+        raise InputError(f"--model: got '{name}', expected a module that can be imported ({error})") from error
+    found, config = module.get(model), module.get(f"{model}Config")
+    if not (isinstance(found, type) and issubclass(found, GraphModel)):
+        what = "no such class" if found is None else "something else"
+        raise InputError(f"--model: got '{name}', which is {what}, expected a subclass of sargnn.nn.GraphModel")
+    if not (isinstance(config, type) and is_dataclass(config)):
+        raise InputError(f"--model: got '{name}' without its config, expected a dataclass {model}Config in {place}")
+    for own in fields(config):
+        if own.default is MISSING and own.default_factory is MISSING:
+            raise InputError(f"--model: got {model}Config.{own.name} without a default, expected one for every field")
+    return System(name)

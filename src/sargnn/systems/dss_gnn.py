@@ -142,8 +142,8 @@ class GIN(nn.Module):
 class CountedNorm(BatchNorm):
     """Batch normalisation in which a row stands for ``count`` equal ones."""
 
-    def forward(  # type: ignore[override]
-        self, h: Float[Tensor, "N d"], batch: ListedBatch, count: Float[Tensor, " N"] | None = None
+    def forward(
+        self, h: Float[Tensor, "N d"], batch: Batch, count: Float[Tensor, " N"] | None = None
     ) -> Float[Tensor, "N d"]:
         if count is None or not self.training:
             return super().forward(h, batch)

@@ -96,6 +96,7 @@ class ECC(GraphModel):
 
     layouts = ("packed",)
     stacked_layouts = ()
+    optional_inputs = ("edge_inputs",)
 
     def __init__(self, config: ECCConfig, inputs: int, classes: int, edge_inputs: int = 0) -> None:
         super().__init__()

@@ -82,6 +82,8 @@ class Graphormer(DenseModel):
     torch.Size([2, 2])
     """
 
+    optional_inputs = ("edge_inputs",)
+
     def __init__(self, config: GraphormerConfig, inputs: int, classes: int, edge_inputs: int = 0) -> None:
         super().__init__()
         self.config = config

@@ -33,7 +33,6 @@ Choices:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -97,9 +96,8 @@ class SLIM(GraphModel):
         mass, density = interactions(q, batch)
         row, column = torch.triu_indices(self.config.landmarks, self.config.landmarks, device=z.device)
         vector = torch.cat([density[..., row, column], mass], dim=-1)
-        if self.training and self.config.clustering:
-            vector = _WithLoss.apply(vector, self.config.clustering * clustering_loss(q))
-        return Encoding(vector, z, ())
+        clusters = self.training and self.config.clustering
+        return Encoding(vector, z, loss=self.config.clustering * clustering_loss(q) if clusters else None)
 
 
 def assignment(z: Float[Tensor, "*nodes d"], landmarks: Float[Tensor, "K d"]) -> Float[Tensor, "*nodes K"]:
@@ -130,24 +128,3 @@ def clustering_loss(q: Float[Tensor, "*nodes K"]) -> Float[Tensor, ""]:
     real = (q.sum(1) > 0).sum().clamp(min=1)
     terms = torch.xlogy(target, target.clamp(min=tiny)) - target * q.clamp(min=tiny).log()
     return terms.sum() / (real * q.shape[1])
-
-
-class _WithLoss(torch.autograd.Function):
-    """A tensor as it is, through which ``loss`` joins the backward pass as if it had been added to the final loss.
-
-    So the model brings its own loss and trains in the loop of all others.
-    """
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(value: Tensor, loss: Tensor) -> Tensor:
-        return value.clone()
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
-        pass
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
-        return gradient, gradient.new_ones(())

@@ -34,6 +34,7 @@ Choices:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -86,6 +87,7 @@ class TopologicalForest(GraphModel):
 
     layouts = ("packed",)
     stacked_layouts = ()
+    fits_directly = True
     head: Forest
     low: Tensor
     high: Tensor
@@ -108,11 +110,8 @@ class TopologicalForest(GraphModel):
         return Encoding(counts.view(batch.num_graphs, inputs * b).to(batch.x.dtype), batch.x, ())
 
     @torch.no_grad()
-    def fit_at_once(self, data: TensorSet, graphs: np.ndarray, seed: int, balanced: bool) -> float:
-        """Fit bins and trees to the training ``graphs`` of ``data``; the mean loss on them.
-
-        ``balanced``: a class counts in inverse proportion to its graphs.
-        """
+    def fit_directly(self, data: TensorSet, graphs: np.ndarray, seed: int, balanced: bool) -> float:
+        """Fit bins and trees."""
         from sklearn.ensemble import RandomForestClassifier
 
         assert data.y is not None
@@ -136,10 +135,9 @@ class TopologicalForest(GraphModel):
         ]
         return float(torch.stack(losses).sum()) / len(graphs)
 
-    def make_room(self, tensors: dict[str, Tensor]) -> None:
-        """Take the size of the forest that ``tensors`` hold, before they are copied in; refuse what is no forest."""
-        own = {name.removeprefix("head."): value for name, value in tensors.items() if name.startswith("head.")}
-        self.head.make_room(own)
+    def resize_to(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take the size of the forest that ``tensors`` hold; refuse what is no forest."""
+        self.head.resize_to({name.removeprefix("head."): value for name, value in tensors.items()})
 
 
 class Forest(nn.Module):
@@ -206,7 +204,7 @@ class Forest(nn.Module):
         self.feature = torch.from_numpy(np.where(leaf, 0, joined("feature"))).to(device)
         self._hold(torch.from_numpy(joined("threshold")).to(device), torch.from_numpy(shares).to(device))
 
-    def make_room(self, tensors: dict[str, Tensor]) -> None:
+    def resize_to(self, tensors: Mapping[str, Tensor]) -> None:
         """Take the sizes of a stored forest; one that leads out of itself or in a circle is refused."""
         try:
             root, left, right, feature = (tensors[name] for name in ("root", "left", "right", "feature"))

@@ -92,6 +92,10 @@ class UGformer(GraphModel):
         self.layers = nn.ModuleList(layer(c) for _ in range(c.layers))
         self.head = nn.Sequential(nn.Dropout(c.dropout), nn.Linear(c.layers * c.hidden, classes))
 
+    @property
+    def draws_in_eval(self) -> bool:
+        return self.config.variant == "neighbours" and self.config.neighbours is not None
+
     def encode(self, batch: Batch) -> Encoding:
         assert isinstance(batch, PackedBatch)
         whole = self.config.variant == "all-nodes"

@@ -138,9 +138,9 @@ def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfi
     check_supervision(state.model, data, config)
     keep_freed_memory()
     balance = class_balance(state.task, data, fold, config)
-    blocks = _blocks(state.model, config)
+    blocks = learning_blocks(state.model, config.policy)
     try:
-        while not (state.finished(config) or (state.history and fits_at_once(state.model))):
+        while not (state.finished(config) or (state.history and state.model.fits_directly)):
             epoch = len(state.history) + 1
             _freeze_all_but((epoch - 1) // config.alternate_epochs % len(blocks), blocks)
             row = _epoch(state, data, fold, config, balance, epoch)
@@ -176,11 +176,6 @@ def predict_outputs(
 def takes_any_layout(model: GraphModel) -> bool:
     """Whether the model knows a batch by its primitives alone."""
     return "compressed" in model.layouts
-
-
-def fits_at_once(model: GraphModel) -> bool:
-    """Whether the model has its own way to learn all there is to learn in one pass, which takes no gradient."""
-    return hasattr(model, "fit_at_once")
 
 
 def snapshot(model: nn.Module) -> dict[str, Tensor]:
@@ -248,8 +243,8 @@ def _train_epoch(
     assert data.y is not None
     strata = state.task.strata(data.y.cpu().numpy()[train]) if config.sampling == "balanced" else None
     order = epoch_order(train, config.seed, epoch, strata)
-    if fits_at_once(model):
-        return model.fit_at_once(data, order, config.seed, config.class_weights == "balanced")  # type: ignore[operator]
+    if model.fits_directly:
+        return model.fit_directly(data, order, config.seed, config.class_weights == "balanced")
     make_batch = partial(data.fastest_batch, traced=config.compile) if takes_any_layout(model) else data.batch
     compute_loss = compiled_loss() if config.compile else loss_of
     total = 0.0
@@ -271,14 +266,15 @@ def _train_epoch(
 def loss_of(
     model: GraphModel, task: Task, batch: Batch, config: TrainingConfig, balance: Tensor | None = None
 ) -> Tensor:
-    """The loss of the task, plus the weighted divergence of the saliency where it is supervised."""
+    """The loss of the task, plus the weighted divergence of the saliency where it is supervised, plus the model's own
+    loss where it has one."""
     assert batch.y is not None
     encoding = model.encode(batch)
     outputs = model.head(encoding.graph)  # [B, O], or of each member of an ensemble [M, B, O]
     loss = task.loss(outputs, batch.y, balance, config.label_smoothing)
     if config.saliency_weight:
         loss = loss + config.saliency_weight * saliency_divergence(batch, encoding.saliency, config.saliency_layers)
-    return loss
+    return loss if encoding.loss is None else loss + encoding.loss
 
 
 @cache
@@ -328,9 +324,11 @@ def _score(model: GraphModel, task: Task, data: TensorSet, index: np.ndarray) ->
     return task.loss(outputs, y).item(), task.graph_scores(outputs, y).mean().item()
 
 
-def _blocks(model: GraphModel, config: TrainingConfig) -> list[list[nn.Parameter]]:
+def learning_blocks(model: GraphModel, policy: str) -> list[list[nn.Parameter]]:
     """What learns in turns: everything at once, or the backbone and the memory (block coordinate descent)."""
-    blocks = [list(model.parameters())] if config.policy == "joint" else model.blocks()  # type: ignore[operator]
+    blocks = [list(model.parameters())] if policy == "joint" else model.parameter_blocks()
+    if policy == "alternating" and len(blocks) == 1:
+        raise InputError("training.policy: got alternating for a model of a single block, expected joint")
     return [[p for p in block if p.requires_grad] for block in blocks]
 
 

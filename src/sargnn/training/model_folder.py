@@ -26,11 +26,12 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor, nn
+from torch import Tensor
 
 from sargnn.data.features.encoder import Encoder
 from sargnn.errors import InputError
 from sargnn.files import is_leftover, write_file
+from sargnn.nn.graph_model import GraphModel
 from sargnn.tasks import task_from_json
 from sargnn.training.loop import TrainingState
 from sargnn.training.progress import Row
@@ -55,8 +56,12 @@ CONFIG, WEIGHTS, TRAINING, CHECKPOINT = "config.json", "weights.safetensors", "t
 HISTORY = "history.csv"
 
 
-def load_model(folder: Path | str, device: torch.device | str = "cpu") -> TrainedModel:
+def load_model(folder: Path | str, device: torch.device | str = "cpu", *, model: str | None = None) -> TrainedModel:
     """The model of a folder, ready to predict.
+
+    ``model``: the name that the folder's model must have. A model that is not of this package,
+    ``package.module:Class``, is only read if it is named here: its module is imported, and what a folder says must not
+    decide which code runs.
 
     >>> from tempfile import TemporaryDirectory
     >>> from sargnn import Settings, motifs, train
@@ -67,7 +72,7 @@ def load_model(folder: Path | str, device: torch.device | str = "cpu") -> Traine
     (3, 2)
     """
     folder = Path(folder)
-    trained = load_untrained(folder)
+    trained = load_untrained(folder, model)
     read_training(folder)  # not needed to predict, but a folder without it is not whole
     tensors, _ = _read_tensors(folder / WEIGHTS)
     _set_weights(trained.model, tensors, folder / WEIGHTS)
@@ -75,11 +80,12 @@ def load_model(folder: Path | str, device: torch.device | str = "cpu") -> Traine
     return trained
 
 
-def load_untrained(folder: Path) -> TrainedModel:
-    """The model of a folder's ``config.json`` with fresh weights."""
+def load_untrained(folder: Path, model: str | None = None) -> TrainedModel:
+    """The model of a folder's ``config.json`` with fresh weights; ``model`` as in :func:`load_model`."""
     path = folder / CONFIG
     content = _read_json(path, FORMAT)
     try:
+        _check_name(content["settings"]["name"], model)
         settings = Settings.from_json(content["settings"])
         encoder = Encoder.from_json(content["encoder"])
         task = task_from_json(content)
@@ -88,6 +94,14 @@ def load_untrained(folder: Path) -> TrainedModel:
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     return TrainedModel.untrained(settings, encoder, task)
+
+
+def _check_name(name: object, expected: str | None) -> None:
+    """Refuse a model of another name, and one whose code is not of this package unless it was asked for by name."""
+    if expected is not None and name != expected:
+        raise InputError(f"got a model '{name}', expected --model {expected}")
+    if expected is None and ":" in str(name):
+        raise InputError(f"got a model '{name}', whose code is not in sargnn, expected --model {name} to allow it")
 
 
 def prepare(folder: Path, resume: bool) -> bool:
@@ -188,18 +202,17 @@ def load_checkpoint(folder: Path, state: TrainingState) -> None:
     state.best_epoch, state.history = int(words["best_epoch"]), json.loads(words["history"])
 
 
-def weights_of(model: nn.Module) -> dict[str, Tensor]:
+def weights_of(model: GraphModel) -> dict[str, Tensor]:
     """Parameters and buffers by name, each shared tensor once, on the CPU."""
     named = [*model.named_parameters(), *model.named_buffers()]
     return {name: value.detach().cpu().contiguous() for name, value in named}
 
 
-def _set_weights(model: nn.Module, tensors: dict[str, Tensor], path: Path) -> None:
-    if hasattr(model, "make_room"):  # its size is that of what it learnt
-        try:
-            model.make_room(tensors)  # type: ignore[operator]
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error
+def _set_weights(model: GraphModel, tensors: dict[str, Tensor], path: Path) -> None:
+    try:
+        model.resize_to(tensors)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
     named = dict([*model.named_parameters(), *model.named_buffers()])
     for name in sorted(named.keys() ^ tensors.keys()):
         got, expected = ("no", "a") if name in named else ("a", "no")

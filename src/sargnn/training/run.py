@@ -200,7 +200,7 @@ def save_run(
 def _same_run(folder: Path, graphs: GraphSet, settings: Settings, fold: Fold) -> TrainedModel:
     """The half-trained model of ``folder``, if it is of these graphs, settings (but for the number of epochs) and
     fold."""
-    trained = model_folder.load_untrained(folder)
+    trained = model_folder.load_untrained(folder, settings.name if ":" in settings.name else None)
     record = model_folder.read_training(folder)
     if record["data"]["fingerprint"] != graphs.fingerprint:
         raise InputError(

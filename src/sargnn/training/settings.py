@@ -26,6 +26,14 @@ DEFAULT_MODEL = "sargnn-plus"
 """What is trained where no model is named: the recommended one (docs/beyond-the-paper.md)."""
 
 
+SECTIONS = ("model", "data", "training")
+AUTHORS_CODE = {
+    "model.memory_block": "as-published", "model.normalize": "as-published", "model.saliency": "redrawn",
+    "model.norm": "transductive",
+}  # fmt: skip
+"""Values that every SAR model took before they became those of the system ``as-published`` alone."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """The name of a system and the three configs.
@@ -66,7 +74,7 @@ class Settings:
         """
         own, usual = self.to_json(), _usual(self.name)
         changed: dict[str, Any] = {"name": self.name}
-        for section in ("model", "data", "training"):
+        for section in SECTIONS:
             different = {key: value for key, value in own[section].items() if value != usual[section][key]}
             changed |= {section: different} if different else {}
         return changed
@@ -76,8 +84,8 @@ class Settings:
         """From :meth:`to_json`, every field checked as if typed on the command line."""
         if not isinstance(content, dict) or not isinstance(content.get("name"), str):
             raise InputError("settings: got no name, expected that of a model such as sar-gcn")
-        values = _flatten({section: content.get(section, {}) for section in ("model", "data", "training")})
-        return cls.of(content["name"], values)
+        values = _flatten({section: content.get(section, {}) for section in SECTIONS})
+        return cls.of(*_as_now(content["name"], values))
 
 
 def read_settings(
@@ -114,6 +122,17 @@ def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
     return name, _flatten(content)
 
 
+def _as_now(name: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The name and values by which settings that were saved earlier are known now (see :data:`AUTHORS_CODE`)."""
+    if name == "as-published":
+        return name, values
+    if any(values.get(key) == value for key, value in AUTHORS_CODE.items()):
+        usual = _flatten({section: _usual(name)[section] for section in SECTIONS})
+        return "as-published", usual | {"model.memory_block": "equation"} | values
+    equation = values.get("model.memory_block") == "equation"
+    return name, {key: value for key, value in values.items() if not (equation and key == "model.memory_block")}
+
+
 def _flatten(sections: dict[str, Any]) -> dict[str, Any]:
     flat = {}
     for section, table in sections.items():
@@ -123,18 +142,18 @@ def _flatten(sections: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _find_field(key: str, kinds: dict[str, type[Any]]) -> tuple[str, str, Any]:
+def _find_field(key: str, kinds: dict[str, Any]) -> tuple[str, str, Any]:
     known = {f"{section}.{f.name}": (section, f.name) for section, kind in kinds.items() for f in fields(kind)}
     if key not in known:
         nearest = _nearest(key, list(known))
         hint = f"did you mean {nearest!r}?" if nearest else f"expected one of {', '.join(known)}"
         raise InputError(f"unknown setting {key!r}; {hint}")
     section, field = known[key]
-    return section, field, _hints(kinds[section])[field]  # type: ignore[arg-type]  # a class is hashable
+    return section, field, _hints(kinds[section])[field]
 
 
 @cache
-def _hints(kind: type[Any]) -> dict[str, Any]:
+def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
@@ -188,5 +207,5 @@ def _scalar(key: str, value: Any, hint: Any) -> Any:
             number = hint(value)
             if isfinite(number) and (isinstance(value, str) or number == value):
                 return number
-    expected = {int: "a whole number", float: "a finite number", str: "text"}[hint]
+    expected = {int: "a whole number", float: "a finite number", str: "text"}.get(hint, str(hint))
     raise InputError(f"{key}: got {value!r}, expected {expected}")

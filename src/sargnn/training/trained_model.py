@@ -12,7 +12,7 @@ from sargnn.batching.tensor_set import TensorSet, tensor_set
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
-from sargnn.explain.maps import node_saliency
+from sargnn.explain.maps import combine, node_saliency
 from sargnn.nn.graph_model import GraphModel
 from sargnn.systems import find_system
 from sargnn.tasks import Task
@@ -117,8 +117,15 @@ class TrainedModel:
 
         >>> sargnn.load_model("run").saliency(graphs, rule="rollout")  # doctest: +SKIP
         """
-        device = next(self.model.parameters()).device
-        return node_saliency(self.model, self.tensors(graphs, device), rule=rule).double().cpu().numpy()
+        return self.saliency_of_tensors(self.tensors(graphs, next(self.model.parameters()).device), rule)
+
+    def saliency_of_tensors(self, data: TensorSet, rule: str = "mean", seen: Prediction | None = None) -> np.ndarray:
+        """The same of graphs whose inputs are there already. The layers are those of ``seen``, what was predicted of
+        them; only ``rollout`` takes a pass of its own, since it needs weights that a prediction never forms."""
+        if rule == "rollout":
+            return node_saliency(self.model, data, rule=rule).double().cpu().numpy()
+        layers = (seen or self.predict_tensors(data)).saliency
+        return combine(list(torch.from_numpy(layers)), rule).numpy()
 
     @property
     def classes(self) -> tuple[str, ...]:

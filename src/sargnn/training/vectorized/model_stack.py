@@ -28,7 +28,7 @@ from sargnn.training.progress import Progress
 from sargnn.training.settings import Settings
 from sargnn.training.trained_model import TrainedModel
 from sargnn.training.vectorized.compiling import compiled
-from sargnn.training.vectorized.stacked_weights import StackedWeights, of_each
+from sargnn.training.vectorized.stacked_weights import Outputs, StackedWeights, of_each
 
 __all__ = ["Fitted", "Member", "ModelStack", "fit_together"]
 
@@ -240,13 +240,13 @@ class _TrainStep:
         fields = self.block.fields(rows, self.room)
         y, real = self.block.targets(rows)
         graphs = real.sum(1)
-        logits, saliency = self._forward(fields, graphs > 0)
+        logits, saliency, own = self._forward(fields, graphs > 0)
         share = real * self._graph_weights(y)
         losses = self.task.losses(logits, y.unsqueeze(1), self.config.label_smoothing).mean(1)
         loss = (losses * share).sum(1) / share.sum(1).clamp(min=torch.finfo(share.dtype).tiny)
         if self.config.saliency_weight:
             loss = loss + self.config.saliency_weight * self._divergence(fields, saliency)
-        return loss, graphs
+        return sum(own, loss), graphs
 
     def _graph_weights(self, y: Tensor) -> Tensor:
         """``[K, B]``: how much each graph counts for each member."""
@@ -254,7 +254,7 @@ class _TrainStep:
             return self.task.weights(y, None)
         return torch.stack([self.task.weights(own, balance) for own, balance in zip(y, self.balance, strict=True)])
 
-    def _forward(self, fields: Fields, active: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def _forward(self, fields: Fields, active: Tensor) -> Outputs:
         """Forward in training mode; the running statistics of members without a graph in this step stand still."""
         before = [buffer.clone() for buffer in self.weights.buffers] if self.uneven else []
         assert self.rows is not None
@@ -331,7 +331,7 @@ class _Assessment:
     def _compute(self) -> None:
         fields = self.block.fields(self.rows, self.room)
         y, real = self.block.targets(self.rows)
-        logits, _ = self.weights.forward(self.block, fields, self.rows.shape[1], train=False)
+        logits, _, _ = self.weights.forward(self.block, fields, self.rows.shape[1], train=False)
         self.sums[:, 0] += torch.where(real, self.task.losses(logits, y), 0).sum(1)
         self.sums[:, 1] += torch.where(real, self.task.graph_scores(logits, y), 0).sum(1)
 

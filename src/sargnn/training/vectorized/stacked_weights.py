@@ -15,9 +15,14 @@ from torch.utils._pytree import tree_map
 
 from sargnn.batching import Batch
 from sargnn.batching.stacks import Block, Fields
-from sargnn.nn.ensemble import Ensemble, vote
+from sargnn.nn.ensemble import vote
+from sargnn.nn.graph_model import GraphModel
+from sargnn.training.loop import learning_blocks
 
 __all__ = ["StackedWeights", "of_each"]
+
+Outputs = tuple[Tensor, tuple[Tensor, ...], tuple[Tensor, ...]]
+"""Logits, the saliency of each layer, and an auxiliary loss or nothing."""
 
 
 class StackedWeights:
@@ -28,8 +33,8 @@ class StackedWeights:
     the matrix.
     """
 
-    def __init__(self, models: list[nn.Module], policy: str) -> None:
-        boards = [_voters(model) for model in models]
+    def __init__(self, models: list[GraphModel], policy: str) -> None:
+        boards = [model.ensemble_members() for model in models]
         one = boards[0][0]
         self.shape = len(boards), len(boards[0])
         self.template = _Logits(copy.deepcopy(one)).to("meta")
@@ -55,21 +60,25 @@ class StackedWeights:
         best_buffers = dict(zip(buffers, self.best[1:], strict=True))
         self.best_state = {**_views(self.best[0], shapes), **fixed, **best_buffers}
 
-    def forward(self, block: Block, fields: Fields, graphs: int, train: bool) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def forward(self, block: Block, fields: Fields, graphs: int, train: bool) -> Outputs:
         """Logits of the first ``graphs`` graphs, ``[K, M, B, C]`` of every voter in training and ``[K, B, C]`` of the
-        vote otherwise, and saliency of each layer, ``[K, *nodes]``."""
+        vote otherwise, saliency of each layer, ``[K, *nodes]``, and the auxiliary loss ``[K]`` of models that have
+        one, the mean over their voters."""
         self.template.train(train)
         models, voters = self.shape
 
         def board(state: dict[str, Tensor], fields: Fields) -> Any:
             batch = block.batch(fields, graphs)
             each = of_each(lambda own: functional_call(self.template, own, (batch,)), voters)
-            logits, saliency = each(state)
-            seen = tuple(layer.mean(0) if voters > 1 else layer[0] for layer in saliency)  # of one without a kernel
-            return (logits if train else vote(logits)), seen
+            logits, *others = each(state)
+            seen, losses = (
+                tuple(value.mean(0) if voters > 1 else value[0] for value in values)  # of one without a kernel
+                for values in others
+            )
+            return (logits if train else vote(logits)), seen, losses
 
-        logits, saliency = of_each(board, models)(self.state, fields)
-        return logits[..., :graphs, :], saliency
+        logits, saliency, losses = of_each(board, models)(self.state, fields)
+        return logits[..., :graphs, :], saliency, losses
 
     def keep_best(self, better: np.ndarray) -> None:
         """Remember the present weights of the models that are better than ever."""
@@ -78,9 +87,9 @@ class StackedWeights:
             for best, value in zip(self.best, self.changing, strict=True):
                 best[which] = value[which]
 
-    def load_best(self, k: int, model: nn.Module) -> None:
+    def load_best(self, k: int, model: GraphModel) -> None:
         """Give ``model`` the best weights of the k-th."""
-        for m, voter in enumerate(_voters(model)):
+        for m, voter in enumerate(model.ensemble_members()):
             best = {name: self.best_state[_first_name(voter, name)][k, m] for name in voter.state_dict()}
             voter.load_state_dict(best)
 
@@ -88,13 +97,13 @@ class StackedWeights:
 class _Logits(nn.Module):
     """A model as one call, which is what ``functional_call`` needs."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: GraphModel) -> None:
         super().__init__()
         self.model = model
 
-    def forward(self, batch: Batch) -> tuple[Tensor, tuple[Tensor, ...]]:
-        encoding = self.model.encode(batch)  # type: ignore[operator]
-        return self.model.head(encoding.graph), encoding.saliency  # type: ignore[operator]
+    def forward(self, batch: Batch) -> Outputs:
+        encoding = self.model.encode(batch)
+        return self.model.head(encoding.graph), encoding.saliency, () if encoding.loss is None else (encoding.loss,)
 
 
 def of_each(one: Callable[..., Any], count: int) -> Callable[..., Any]:
@@ -111,11 +120,6 @@ def of_each(one: Callable[..., Any], count: int) -> Callable[..., Any]:
     return alone
 
 
-def _voters(model: nn.Module) -> list[nn.Module]:
-    """The members of a committee; of any other model, the model."""
-    return list(model.members) if isinstance(model, Ensemble) else [model]
-
-
 def _stacked(values: Sequence[Sequence[Tensor]]) -> Tensor:
     """``[K, M, *shape]``, of M tensors of each of K models."""
     return torch.stack([torch.stack(list(own)) for own in values])
@@ -130,15 +134,13 @@ def _views(flat: Tensor, shapes: list[tuple[str, torch.Size]]) -> dict[str, Tens
     return views
 
 
-def _turns(model: Any, policy: str) -> list[list[str]]:
+def _turns(model: GraphModel, policy: str) -> list[list[str]]:
     """Names of what learns in each turn: everything, or backbone and memory one after the other."""
-    learning = {id(p): name for name, p in model.named_parameters() if p.requires_grad}
-    if policy == "joint":
-        return [list(learning.values())]
-    return [[learning[id(p)] for p in block if id(p) in learning] for block in model.blocks()]
+    names = {id(p): name for name, p in model.named_parameters()}
+    return [[names[id(p)] for p in block] for block in learning_blocks(model, policy)]
 
 
-def _first_name(model: nn.Module, name: str) -> str:
+def _first_name(model: GraphModel, name: str) -> str:
     """The name under which a shared tensor is listed once."""
     tensor = model.state_dict(keep_vars=True)[name]
     named = [*model.named_parameters(), *model.named_buffers()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import exp
+from math import exp, sqrt
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,22 @@ import pytest
 import torch
 from torch import nn
 
-from literal import EXAMPLES, INPUTS, LAYOUTS, batch_of, encode, make_model, node_rows
-from sargnn.batching import PackedBatch
-from sargnn.nn import SARGNN, ModelConfig
-from sargnn.nn.published import PublishedMemory, SharedBlock
+from literal import EXAMPLES, INPUTS, LAYOUTS, Graph, batch_of, both_ways, encode, graph, make_model, node_rows
+from sargnn.batching import PackedBatch, PaddedBatch
+from sargnn.errors import InputError
+from sargnn.nn.model import SARGNN, ModelConfig
+from sargnn.systems.as_published import (
+    AsPublished,
+    AsPublishedConfig,
+    PublishedFusion,
+    PublishedMemory,
+    RedrawnSaliency,
+    SharedBlock,
+    TransductiveNorm,
+)
 
+PAIR = [graph(2, both_ways((0, 1)))]
+PATH = [graph(3, both_ways((0, 1), (1, 2)))]
 PRESET: dict[str, Any] = {
     "memory_block": "as-published", "normalize": "as-published", "saliency": "redrawn", "memory_heads": 8,
     "norm": "batch", "input_norm": True, "bias": True, "layers": 2, "hidden": 6, "attention": 3,
@@ -26,7 +37,7 @@ PRESET: dict[str, Any] = {
 @pytest.mark.parametrize("fusion", ["weighted", "scaling"])
 def test_preset_is_its_formulas(fusion: str, layout: str) -> None:
     """The projections a call has drawn stay in the layers, so the literal formulas can be given the same ones."""
-    model = make_model(ModelConfig(fusion=fusion, gamma=3.0, **PRESET))
+    model = make_model(AsPublishedConfig(fusion=fusion, gamma=3.0, **PRESET))
     batch = batch_of(EXAMPLES, layout)
     with torch.no_grad():
         out = model.encode(batch)
@@ -41,7 +52,7 @@ def test_preset_is_its_formulas(fusion: str, layout: str) -> None:
 
 
 def test_no_two_passes_agree_unless_seeded_alike() -> None:
-    model, batch = make_model(ModelConfig(**PRESET)), batch_of(EXAMPLES, "packed")
+    model, batch = make_model(AsPublishedConfig(**PRESET)), batch_of(EXAMPLES, "packed")
     assert not model.training
     torch.manual_seed(1)
     first = model.encode(batch).graph
@@ -53,7 +64,7 @@ def test_no_two_passes_agree_unless_seeded_alike() -> None:
 
 
 def test_redrawn_projections_are_never_trained() -> None:
-    model, batch = make_model(ModelConfig(**PRESET)).train(), batch_of(EXAMPLES, "packed")
+    model, batch = make_model(AsPublishedConfig(**PRESET)).train(), batch_of(EXAMPLES, "packed")
     model.head(model.encode(batch).graph).square().sum().backward()
     without = {name for name, p in model.named_parameters() if p.grad is None}
     assert without == {f"saliency_layers.{l}.{side}.weight" for l in range(2) for side in ("query", "key")}
@@ -62,7 +73,7 @@ def test_redrawn_projections_are_never_trained() -> None:
 
 
 def test_one_block_is_shared_by_all_layers_and_counted_once() -> None:
-    model = make_model(ModelConfig(**PRESET))
+    model = make_model(AsPublishedConfig(**PRESET))
     reads = model.memory_layers
     assert len(reads) == 3
     assert len({id(read.shared) for read in reads}) == 1
@@ -108,7 +119,7 @@ def test_one_read_by_hand() -> None:
 
 @pytest.mark.parametrize("iterations", [1, 2])
 def test_memory_comes_out_standardised(iterations: int) -> None:
-    model = make_model(ModelConfig(iterations=iterations, **PRESET))
+    model = make_model(AsPublishedConfig(iterations=iterations, **PRESET))
     vectors = model.encode(batch_of(EXAMPLES, "packed")).graph.detach()
     assert vectors.mean(1).tolist() == pytest.approx([0] * len(EXAMPLES), abs=1e-9)
     assert vectors.var(1, correction=0).tolist() == pytest.approx([1] * len(EXAMPLES), abs=1e-3)
@@ -122,7 +133,7 @@ def test_feed_forward_drops_a_tenth_in_training() -> None:
 
 def test_normalisation_follows_the_activation() -> None:
     """conv, ReLU, then batch norm: the features that leave a layer have mean 0 over the batch, and negative values."""
-    model = SARGNN(ModelConfig(**PRESET), INPUTS, 2).double()
+    model = AsPublished(AsPublishedConfig(**PRESET), INPUTS, 2).double()
     nodes = model.encode(batch_of(EXAMPLES, "packed")).nodes.detach()
     torch.testing.assert_close(nodes.mean(0), torch.zeros(6, dtype=torch.float64), rtol=0, atol=1e-9)
     assert (nodes < 0).any()
@@ -130,6 +141,88 @@ def test_normalisation_follows_the_activation() -> None:
 
 def test_classifier_is_twice_as_wide_as_the_memory() -> None:
     """d_M -> 2 d_M -> classes."""
-    head = SARGNN(ModelConfig(**PRESET), INPUTS, 2).head
+    head = AsPublished(AsPublishedConfig(**PRESET), INPUTS, 2).head
     widths = [(layer.in_features, layer.out_features) for layer in head if isinstance(layer, nn.Linear)]
     assert widths == [(6, 12), (12, 2)]
+
+
+def fused(graphs: list[Graph], layout: str, saliency: list[float], **values: Any) -> np.ndarray:
+    """Fused weights of a batch of one graph as an N x N matrix: row the target, column the source."""
+    batch = batch_of(graphs, layout)
+    s = torch.tensor(saliency, dtype=torch.float64).reshape(batch.x.shape[:-1])
+    weights = PublishedFusion(normalize="none", **values).weights(batch.renormalised, s, batch)
+    if isinstance(batch, PaddedBatch):
+        return (weights * batch.closed)[0].numpy()
+    dense = torch.zeros(2 * [len(batch.x)], dtype=weights.dtype)
+    return dense.index_put((batch.target, batch.source), weights).numpy()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_fusion_by_hand(layout: str) -> None:
+    # a + 2βs: 0.5 + 2 · 3 · 0.8 = 5.3 and 0.5 + 2 · 3 · 0.2 = 1.7
+    got = fused(PAIR, layout, [0.8, 0.2], beta=3.0)
+    np.testing.assert_allclose(got, [[5.3, 1.7]] * 2)
+    # (a + k) k with k = (1 + s)²: k = 3.24 gives 3.74 · 3.24 = 12.1176; k = 1.44 gives 1.94 · 1.44 = 2.7936
+    got = fused(PAIR, layout, [0.8, 0.2], kind="scaling", gamma=2.0)
+    np.testing.assert_allclose(got, [[12.1176, 2.7936]] * 2)
+
+
+def test_scaling_is_nearly_a_sum() -> None:
+    # s = 0: (a + 1) 1, one more than the normalised weight at every edge and nothing elsewhere
+    got = fused(PATH, "padded", [0.0, 0.0, 0.0], kind="scaling", gamma=4.0)
+    a = np.array([[1 / 2, 1 / sqrt(6), 0], [1 / sqrt(6), 1 / 3, 1 / sqrt(6)], [0, 1 / sqrt(6), 1 / 2]])
+    np.testing.assert_allclose(got, np.where(a > 0, a + 1, 0))
+
+
+def test_redrawn_projections_agree_with_no_other_call() -> None:
+    torch.manual_seed(0)
+    layer = RedrawnSaliency(3, 5, 4, learned=False).double()
+    batch, m = batch_of(EXAMPLES, "packed"), torch.randn(len(EXAMPLES), 5, dtype=torch.float64)
+    first, second, third = (layer(m, batch.x, batch) for _ in range(3))
+    assert not torch.allclose(first, second)
+    assert not torch.allclose(second, third)
+    assert not any(p.requires_grad for p in layer.parameters())
+
+
+def test_gradients_reach_memory_and_nodes_through_redrawn_projections() -> None:
+    batch = batch_of(EXAMPLES, "packed")
+    layer = RedrawnSaliency(3, 5, 4, learned=False).double()
+    m = torch.randn(len(EXAMPLES), 5, dtype=torch.float64, requires_grad=True)
+    h = batch.x.clone().requires_grad_()
+    layer(m, h, batch).square().sum().backward()
+    assert m.grad is not None and m.grad.abs().sum() > 0  # noqa: PT018
+    assert h.grad is not None and h.grad.abs().sum() > 0  # noqa: PT018
+    assert all(p.grad is None for p in layer.parameters())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_transductive_norm_judges_by_the_batch_at_hand(layout: str) -> None:
+    norm = TransductiveNorm(INPUTS).double()
+    first, second = batch_of(EXAMPLES, layout), batch_of(EXAMPLES[2:], layout)
+    norm(first.x, first)
+    running = norm.running_mean.clone()
+    norm.eval()
+    rows = node_rows(second, norm(second.x, second))
+    torch.testing.assert_close(rows.mean(0), torch.zeros(INPUTS).double(), rtol=0, atol=1e-12)
+    assert torch.equal(norm.running_mean, running)  # what is judged leaves no trace
+
+
+def test_every_part_can_be_that_of_the_equations() -> None:
+    """With all parts set back it is SARGNN, weight for weight and number for number."""
+    equations = AsPublishedConfig(
+        hidden=8, attention=None, saliency="learned", normalize="softmax", memory_block="equation", memory_heads=1,
+        norm="none", input_norm=False, bias=False,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    one = AsPublished(equations, INPUTS, 2)
+    torch.manual_seed(0)
+    other = SARGNN(ModelConfig(hidden=8), INPUTS, 2)
+    assert one.state_dict().keys() == other.state_dict().keys()
+    batch = batch_of(EXAMPLES, "packed", np.float32)
+    assert torch.equal(one.head(one.encode(batch).graph), other.head(other.encode(batch).graph))
+
+
+def test_heads_of_the_equation_must_share_out_the_attention() -> None:
+    with pytest.raises(InputError, match=r"^model\.memory_heads: got 8, expected a divisor of model\.attention = 9$"):
+        AsPublishedConfig(memory_block="equation", attention=9)
+    assert AsPublishedConfig(attention=9).memory_heads == 8
