@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,8 +27,8 @@ from literal import (
     tensor_set,
     wild_graphs,
 )
-from sargnn.batching import Batch, CompressedBatch, PackedBatch, PaddedBatch, PairedBatch, padded
-from sargnn.batching.tensor_set import TensorSet, _pairs, choose_layout
+from sargnn.batching import Batch, PackedBatch, PaddedBatch, PairedBatch, padded
+from sargnn.batching.tensor_set import TensorSet, _pairs
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.errors import InputError
 
@@ -156,29 +155,6 @@ def test_nothing_known_is_nothing_given(layout: str) -> None:
     assert batch.truth is None
 
 
-@pytest.mark.parametrize(
-    ("sizes", "layout"),
-    [([4, 25], "padded"), ([30, 30, 620], "packed"), ([128], "padded"), ([129], "packed"), ([1, 1, 1, 60], "packed")],
-)
-def test_layout_is_chosen_by_sizes(sizes: list[int], layout: str) -> None:
-    assert choose_layout(np.array(sizes)) == layout
-    data = TensorSet(pack([(n, []) for n in sizes]), np.ones((sum(sizes), 1), np.float32))
-    assert isinstance(data.batch(np.arange(len(sizes))), PaddedBatch if layout == "padded" else PackedBatch)
-    assert len(data) == len(sizes)
-
-
-def test_layout_is_chosen_by_the_graphs_of_the_batch() -> None:
-    data = TensorSet(pack([(n, []) for n in (30, 30, 620)]), np.ones((680, 1), np.float32))
-    assert isinstance(data.batch(np.array([0, 1])), PaddedBatch)
-    assert isinstance(data.batch(np.array([0, 2])), PackedBatch)
-
-
-@pytest.mark.parametrize("layout", COMMON)
-def test_layout_can_be_asked_for(layout: str) -> None:
-    data = TensorSet(pack([(2, [])]), np.ones((2, 1), np.float32), layout=layout)
-    assert isinstance(data.batch(np.array([0])), {"packed": PackedBatch, "padded": PaddedBatch}[layout])
-
-
 @pytest.fixture
 def every_warning() -> Iterator[None]:
     """PyTorch gives some warnings once a process; here every time."""
@@ -282,7 +258,7 @@ def test_edge_primitives_are_loops_over_neighbours(layout: str, graphs: list[Gra
         name: matrices(batch, values, sizes)
         for name, values in {
             "scores": scores, "softmax": batch.softmax_neighbours(scores), "ones": batch.ones,
-            "loops": batch.ones * batch.loops, "gcn": batch.renormalised,
+            "loops": batch.ones * batch.loops, "gcn": batch.renormalised, "gcn exp": batch.renormalised_exp,
         }.items()
     }  # fmt: skip
     values, features = rows(batch, v.unsqueeze(-1)), rows(batch, h)
@@ -300,6 +276,7 @@ def test_edge_primitives_are_loops_over_neighbours(layout: str, graphs: list[Gra
             np.testing.assert_allclose(got["scores"][i, hears], score, rtol=1e-12)
             np.testing.assert_allclose(got["softmax"][i, hears], softmax(score), rtol=1e-12)
             np.testing.assert_allclose(got["gcn"][i, hears], weights, rtol=1e-12)
+            np.testing.assert_allclose(got["gcn exp"][i, hears], np.exp(weights), rtol=1e-12)
             np.testing.assert_allclose(summed[b][i], score @ features[b][hears], rtol=1e-12, atol=1e-12)
             np.testing.assert_allclose(sums[b][i], score @ values[b][hears], rtol=1e-12, atol=1e-12)
             shares = weights * abs(values[b][hears, 0])
@@ -505,62 +482,6 @@ def test_heads_are_a_leading_dimension_of_pairs() -> None:
         torch.testing.assert_close(batch.pool(batch.softmax_nodes(scores), h)[head], expected)
 
 
-@any_graphs
-@given(choice=choices())
-@pytest.mark.parametrize("layout", ["padded", "paired", "compressed"])
-def test_stored_weights_are_those_of_the_structure(layout: str, choice: tuple[list[Graph], list[int]]) -> None:
-    """Local weights come from the set, where they are stored once; made from the batch alone they are the same."""
-    graphs, index = choice
-    if layout == "compressed":
-        kernels(torch.float64)
-    batch = getattr(tensor_set(graphs), layout)(np.array(index))
-    alone = replace(batch, held=None)
-    torch.testing.assert_close(batch.renormalised, alone.renormalised)
-    torch.testing.assert_close(batch.renormalised_exp, alone.renormalised_exp)
-
-
-# -------------------------------------------------------------------------------------------------- the fastest layout
-
-every_size = pytest.mark.parametrize(
-    ("sizes", "kind"),
-    [([25, 4, 20, 9], PairedBatch), ([9, 9, 9, 9], PaddedBatch), ([1, 1, 60], PackedBatch), ([120, 20], PairedBatch)],
-)
-
-
-def bare_set(sizes: list[int], **options: Any) -> TensorSet:
-    """Graphs of these sizes without edges."""
-    return TensorSet(pack([(n, []) for n in sizes]), np.ones((sum(sizes), 1), np.float32), **options)
-
-
-@every_size
-@pytest.mark.usefixtures("no_kernels")
-def test_graphs_are_paired_where_that_saves_padding(sizes: list[int], kind: type[Batch]) -> None:
-    data, index = bare_set(sizes), np.arange(len(sizes))
-    assert type(data.fastest_batch(index)) is kind
-    assert type(data.fastest_batch(index, ordered=True)) is type(data.batch(index))
-
-
-@every_size
-def test_the_kernels_take_graphs_of_any_sizes(sizes: list[int], kind: type[Batch]) -> None:
-    kernels(torch.float32)
-    data, index = bare_set(sizes), np.arange(len(sizes))
-    for ordered in (False, True):
-        assert type(data.fastest_batch(index, ordered=ordered)) is CompressedBatch
-    assert type(data.fastest_batch(index, traced=True)) is kind  # the compiler does not see into them
-
-
-@pytest.mark.parametrize(("layout", "kind"), [("packed", PackedBatch), ("padded", PaddedBatch)])
-def test_a_layout_that_is_asked_for_is_the_fastest(layout: str, kind: type[Batch]) -> None:
-    data = bare_set([25, 4, 20, 9], layout=layout)
-    for how in ({}, {"ordered": True}, {"traced": True}):
-        assert type(data.fastest_batch(np.arange(4), **how)) is kind
-
-
-def test_numbers_that_the_kernels_do_not_know_go_without() -> None:
-    data = TensorSet(pack([(3, [])]), np.ones((3, 1), np.float16))
-    assert not isinstance(data.fastest_batch(np.array([0])), CompressedBatch)
-
-
 # ------------------------------------------------------------------------------------------ inputs of edges and graphs
 
 
@@ -631,7 +552,7 @@ def test_edges_that_leave_their_graph_never_reach_the_kernels(edge: tuple[int, i
     np.save(tmp_path / "set" / "edges.npy", edges)
     data = TensorSet(GraphSet.open(tmp_path / "set"), np.ones((5, 1), np.float32))
     with pytest.raises(InputError, match=r"in graph 1, expected nodes 0\.\.2"):
-        data.fastest_batch(np.arange(2))
+        data.compressed(np.arange(2))
 
 
 @pytest.mark.parametrize("pointers", [[0, 50, 5], [1, 2, 5], [0, -3, 5]])
@@ -641,4 +562,4 @@ def test_pointers_that_go_back_never_reach_the_kernels(pointers: list[int], tmp_
     np.save(tmp_path / "set" / "node_ptr.npy", np.array(pointers))
     data = TensorSet(GraphSet.open(tmp_path / "set"), np.ones((5, 1), np.float32))
     with pytest.raises(InputError, match="pointers do not divide 5 nodes"):
-        data.fastest_batch(np.arange(1))
+        data.compressed(np.arange(1))

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from literal import kernels
+from literal import COMMON, kernels
 from sargnn.batching import Batch
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.features.encoder import Encoder
@@ -316,7 +316,7 @@ class Fixed(nn.Module):
 
 def test_cross_entropy_by_hand() -> None:
     graphs = pack([(1, [])] * 4, y=[0, 0, 0, 1], classes=["a", "b"])
-    batch = TensorSet(graphs, np.ones((4, 1), np.float32)).batch(np.arange(4))
+    batch = TensorSet(graphs, np.ones((4, 1), np.float32)).batch(np.arange(4), COMMON)
     plain = loss_of(Fixed(), batch, TrainingConfig())
     assert plain.item() == pytest.approx((3 * -log(3 / 4) - log(1 / 4)) / 4)
 
@@ -345,7 +345,7 @@ def test_the_mean_training_loss_counts_graphs_and_not_batches() -> None:
 def two_graphs(request: pytest.FixtureRequest) -> Batch:
     """Three nodes with truth 3, 1, 0, and two nodes of which nothing is known."""
     graphs = pack([(3, []), (2, [])], y=[0, 1], classes=["a", "b"], true_saliency=[3.0, 1, 0, 0, 0])
-    return TensorSet(graphs, np.ones((5, 1), np.float32), layout=request.param).batch(np.arange(2))
+    return TensorSet(graphs, np.ones((5, 1), np.float32), layout=request.param).batch(np.arange(2), COMMON)
 
 
 def saliency_of(batch: Batch, *values: float) -> Tensor:
@@ -385,7 +385,7 @@ def test_a_saliency_of_zero_where_the_truth_is_not_gives_a_finite_loss(two_graph
 
 def divergence(state: TrainingState, data: TensorSet) -> float:
     with torch.no_grad():
-        batch = data.batch(FOLD.train)
+        batch = data.batch(FOLD.train, state.model.layouts)
         return saliency_divergence(batch, state.model.eval().encode(batch).saliency, ()).item()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float, Int
@@ -12,9 +11,6 @@ from torch import Tensor
 from sargnn.batching.base import once
 from sargnn.batching.kernels import Sums, drop
 from sargnn.batching.packed import ListedBatch
-
-if TYPE_CHECKING:
-    from sargnn.batching.tensor_set import HeldRows
 
 __all__ = ["CompressedBatch"]
 
@@ -29,7 +25,6 @@ class CompressedBatch(ListedBatch):
     truth: Float[Tensor, " N"] | None = None
     edges: Float[Tensor, "Fe E"] | None = None
     graph_x: Float[Tensor, "B Fg"] | None = None
-    held: HeldRows | None = None
 
     @property
     def num_graphs(self) -> int:  # type: ignore[override]

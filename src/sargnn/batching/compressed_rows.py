@@ -41,18 +41,10 @@ class CompressedRows:
         self._edge_ptr = torch.from_numpy(edge_ptr)  # of every node
         self._node_ptr = torch.from_numpy(data.node_ptr.astype(np.int64))
         self._edges_of_graph = torch.from_numpy(edge_ptr[data.node_ptr])
-        self._stored: dict[str, Tensor] = {}
         self.edge_x: Float[Tensor, "Fe E"] | None = None
         if data.edge_x is not None:
             loops = data.edge_x.new_zeros(len(data.edge_x), nodes)
             self.edge_x = torch.cat([data.edge_x, loops], dim=1).index_select(1, self._order)
-
-    def stored(self, name: str, data: TensorSet) -> Float[Tensor, " E"]:
-        """A structural value of every edge of the set, which is passed and not kept: it keeps this."""
-        if name not in self._stored:
-            between, loops = data.stored(name)
-            self._stored[name] = torch.cat([between, loops[:-1]]).index_select(0, self._order)
-        return self._stored[name]
 
     def sums(self, index: Int[Tensor, " B"]) -> Sums:
         """The structure of the graphs at ``index``."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -11,9 +10,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from sargnn.batching.base import Batch, once
-
-if TYPE_CHECKING:
-    from sargnn.batching.tensor_set import Held
 
 __all__ = ["PaddedBatch", "PairedBatch"]
 
@@ -40,7 +36,6 @@ class PaddedBatch(Batch):
     truth: Float[Tensor, "B n"] | None = None
     edges: Float[Tensor, "Fe B n n"] | None = None
     graph_x: Float[Tensor, "B Fg"] | None = None
-    held: Held | None = None
 
     @property
     def num_graphs(self) -> int:  # type: ignore[override]

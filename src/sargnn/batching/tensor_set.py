@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
 from sargnn.batching import Batch, CompressedBatch, PackedBatch, PaddedBatch, PairedBatch
 from sargnn.batching.compressed_rows import CompressedRows
-from sargnn.batching.kernels import library
+from sargnn.batching.layouts import AskedLayout, Layout, choose_layout
 from sargnn.data.cache import data_folder
 from sargnn.data.graphs import GraphSet, ranges
 from sargnn.data.set_chunks import SetChunks
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamedSet", "TensorSet", "held_set", "tensor_set"]
 
-PADDED_NODES = 128
-"""Graphs beyond this size are packed unless asked otherwise."""
 NODE_WORK = 128
 """What a node costs whatever its neighbours, counted in neighbours."""
 HELD = 2**28
@@ -53,7 +52,7 @@ class TensorSet:
         edge_x: np.ndarray | None = None,
         graph_x: np.ndarray | None = None,
         device: torch.device | str = "cpu",
-        layout: Literal["auto", "packed", "padded"] = "auto",
+        layout: AskedLayout = "auto",
     ) -> None:
         self.device = torch.device(device)
         self.classes = len(graphs.classes)
@@ -79,7 +78,6 @@ class TensorSet:
         if graphs.true_saliency is not None:
             self._truth = self._put(_with_zero_row(_distribution(graphs))).to(self.x.dtype)
             self.truth = self._truth[:-1]
-        self._stored: dict[str, tuple[Tensor, Tensor]] = {}
 
     def _put(self, values: np.ndarray) -> Tensor:
         tensor = torch.from_numpy(values)
@@ -88,28 +86,26 @@ class TensorSet:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def batch(self, index: np.ndarray) -> Batch:
-        """The graphs at ``index`` in the layout that was asked for or, by default, that suits their sizes."""
-        layout = choose_layout(self.sizes[index]) if self.layout == "auto" else self.layout
-        return self.padded(index) if layout == "padded" else self.packed(index)
+    def batch(
+        self, index: np.ndarray, layouts: Sequence[Layout], *, any_order: bool = False, traced: bool = False
+    ) -> Batch:
+        """The graphs at ``index`` in the best of the ``layouts`` that a model takes (:func:`choose_layout`).
 
-    def fastest_batch(self, index: np.ndarray, *, ordered: bool = False, traced: bool = False) -> Batch:
-        """The same graphs for a model that knows a batch by its primitives alone: by the C kernels where there are
-        some, else in pairs where that saves padding.
-
-        ``ordered``: as at ``index``; otherwise in any order. ``traced``: for ``torch.compile``, which cannot see into
-        the kernels.
+        ``any_order``: not as at ``index``, if that is faster. ``traced``: for ``torch.compile``.
         """
-        if self.layout != "auto":
-            return self.batch(index)
-        if not traced and self.device.type == "cpu" and library(self.x.dtype) is not None:
+        layout = choose_layout(
+            layouts, self.sizes[index], self.layout, device=self.device, dtype=self.x.dtype, traced=traced
+        )
+        if layout == "compressed":
             return self.compressed(index)
-        if ordered or choose_layout(self.sizes[index]) == "packed":
-            return self.batch(index)
-        order, sizes = _pairs(index, self.sizes)
-        alone, together = int(sizes.max()), int(sizes.sum(1).max())
+        if layout == "packed":
+            return self.packed(index)
+        if not any_order or self.layout != "auto" or "compressed" not in layouts:
+            return self.padded(index)
+        order, paired = _pairs(index, self.sizes)
+        alone, together = int(paired.max()), int(paired.sum(1).max())
         saves = together * (together + NODE_WORK) < 2 * alone * (alone + NODE_WORK)
-        return self._paired(order, sizes) if saves else self.padded(index)
+        return self._paired(order, paired) if saves else self.padded(index)
 
     def packed(self, index: np.ndarray | Tensor) -> PackedBatch:
         index = np.asarray(index.cpu()) if isinstance(index, Tensor) else index
@@ -131,7 +127,7 @@ class TensorSet:
         chosen = torch.from_numpy(np.ascontiguousarray(index, np.int64))
         rows = self.rows
         return CompressedBatch(
-            rows.gather(self.x, chosen), rows.sums(chosen), held=HeldRows(self, chosen),
+            rows.gather(self.x, chosen), rows.sums(chosen),
             truth=None if self.truth is None else rows.gather(self.truth, chosen),
             edges=None if rows.edge_x is None else rows.edge_values(rows.edge_x, chosen),
             **self._of_graphs(index),
@@ -181,7 +177,6 @@ class TensorSet:
             "mask": self._put(mask),
             "truth": None if self._truth is None else self._truth.index_select(0, rows).view(mask.shape),
             "edges": None if self.edge_x is None else _laid_out(self.edge_x, edges, positions, closed.shape),
-            "held": Held(self, edges, rows, positions, closed.shape),
             **self._of_graphs(index),
         }
 
@@ -190,46 +185,6 @@ class TensorSet:
         chosen = self._put(index)
         known = {"y": self.y, "graph_x": self.graph_x}
         return {name: None if value is None else value.index_select(0, chosen) for name, value in known.items()}
-
-    def stored(self, name: str) -> tuple[Float[Tensor, " E"], Float[Tensor, " nodes"]]:
-        """A structural value of every edge between two nodes, and of every self-loop with that of padding last."""
-        if name not in self._stored:
-            whole = self.packed(np.arange(len(self)))
-            between, loops = getattr(whole, name).tensor_split([self.edges.shape[1]])
-            alone = PackedBatch.from_edges(self.x.new_empty(1, 1), self.edges[:, :0])
-            self._stored[name] = between.clone(), torch.cat([loops, getattr(alone, name)])
-        return self._stored[name]
-
-
-class Held:
-    """Where a padded batch finds its edges and nodes in the set, and where its edges go."""
-
-    def __init__(self, data: TensorSet, edges: Tensor, nodes: Tensor, positions: Tensor, shape: torch.Size) -> None:
-        self.data = data
-        self.edges = edges
-        self.nodes = nodes
-        self.positions = positions
-        self.shape = shape
-
-    def laid_out(self, name: str) -> Float[Tensor, "rows n n"]:
-        """The structural value of that name as an edge tensor."""
-        between, loops = self.data.stored(name)
-        out = _laid_out(between, self.edges, self.positions, self.shape)
-        out.diagonal(dim1=1, dim2=2).copy_(loops.index_select(0, self.nodes).view(self.shape[:2]))
-        return out
-
-
-class HeldRows:
-    """Where a compressed batch finds its edges in the set."""
-
-    def __init__(self, data: TensorSet, index: Int[Tensor, " B"]) -> None:
-        self.data = data
-        self.index = index
-
-    def laid_out(self, name: str) -> Float[Tensor, " E"]:
-        """The structural value of that name as an edge tensor."""
-        rows = self.data.rows
-        return rows.edge_values(rows.stored(name, self.data), self.index)
 
 
 class StreamedSet(TensorSet):
@@ -244,7 +199,7 @@ class StreamedSet(TensorSet):
         *,
         often: bool = False,
         device: torch.device | str = "cpu",
-        layout: Literal["auto", "packed", "padded"] = "auto",
+        layout: AskedLayout = "auto",
     ) -> None:
         self.graphs = graphs
         self.encoder = encoder
@@ -283,7 +238,7 @@ def tensor_set(
     *,
     often: bool = False,
     device: torch.device | str = "cpu",
-    layout: Literal["auto", "packed", "padded"] = "auto",
+    layout: AskedLayout = "auto",
 ) -> TensorSet:
     """The graphs with inputs made by ``encoder``: all at once, or batch by batch if they would take more than ``HELD``
     bytes; then what takes long is made once if the set is to be read ``often``."""
@@ -327,16 +282,6 @@ def _laid_out(
     """The values of the ``chosen`` edges, each at its position in matrices of that shape, which are 0 elsewhere."""
     out = values.new_zeros(*values.shape[:-1], shape.numel())
     return out.index_copy_(-1, positions, values.index_select(-1, chosen)).unflatten(-1, shape)
-
-
-def choose_layout(sizes: np.ndarray) -> Literal["packed", "padded"]:
-    """Padded where padding wastes little: small graphs of similar sizes.
-
-    >>> choose_layout(np.array([4, 25])), choose_layout(np.array([30, 30, 620]))
-    ('padded', 'packed')
-    """
-    largest, mean = int(sizes.max()), float(sizes.mean())
-    return "padded" if largest <= PADDED_NODES and largest <= 2.5 * mean + 8 else "packed"
 
 
 def _pairs(index: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -26,6 +26,7 @@ from torch_geometric.nn import MessagePassing
 from sargnn.batching import Batch, PackedBatch
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.errors import InputError
+from sargnn.nn.graph_model import GraphModel
 
 __all__ = ["RULES", "batch_saliency", "chunks", "combine", "inference", "message_weights", "node_saliency", "rollout"]
 
@@ -37,7 +38,7 @@ NO_SALIENCY = "got a model without saliency, expected one that has it, such as s
 
 
 def node_saliency(
-    model: nn.Module, data: TensorSet, index: np.ndarray | None = None, rule: str = "mean"
+    model: GraphModel, data: TensorSet, index: np.ndarray | None = None, rule: str = "mean"
 ) -> Float[Tensor, " N"]:
     """The map of every node of the graphs at ``index`` (default: all), graph after graph, in eval mode.
 
@@ -53,7 +54,7 @@ def node_saliency(
     with inference(model, data.device):
         parts = []
         for some in chunks(data, index):
-            batch = data.packed(some) if rule == "rollout" else data.batch(some)
+            batch = data.batch(some, ("packed",) if rule == "rollout" else model.layouts)
             parts.append(batch.per_node(batch_saliency(model, batch, rule)))
     return torch.cat([*parts, data.x.new_empty(0)])
 

@@ -30,6 +30,7 @@ from sargnn.batching import PackedBatch
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.explain.maps import node_saliency
 from sargnn.explain.metrics import random_scores
+from sargnn.nn.graph_model import GraphModel
 
 __all__ = ["EXPLAINERS", "Explained", "Subject", "explain"]
 
@@ -44,7 +45,7 @@ PG_EPOCHS = 30
 class Subject:
     """A model, graphs to explain, and graphs to learn from for explainers that learn."""
 
-    model: nn.Module
+    model: GraphModel
     data: TensorSet
     index: np.ndarray
     """Graphs to explain."""

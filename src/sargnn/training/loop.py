@@ -10,10 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import cache
 from math import inf, isfinite, log2
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sargnn.batching import Batch
-from sargnn.batching.allocator import keep_freed_memory
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.splits import Fold
 from sargnn.errors import Diverged, InputError
@@ -135,7 +134,6 @@ def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfi
     [1, 2, 3]
     """
     check_supervision(state.model, data, config)
-    keep_freed_memory()
     weights = class_weights(data, fold, config)
     blocks = _blocks(state.model, config)
     try:
@@ -165,16 +163,11 @@ def predict_logits(
     with torch.inference_mode(), _seeded(0, data.device):
         for start in range(0, len(index), batch_size):
             some = index[start : start + batch_size]
-            batch = data.fastest_batch(some, ordered=True) if takes_any_layout(model) else data.batch(some)
+            batch = data.batch(some, model.layouts)
             encoding = model.encode(batch)
             logits.append(model.head(encoding.graph))
             saliency.append(tuple(batch.per_node(s) for s in encoding.saliency))
     return torch.cat(logits), [torch.cat(layer) for layer in zip(*saliency, strict=True)]
-
-
-def takes_any_layout(model: GraphModel) -> bool:
-    """Whether the model knows a batch by its primitives alone."""
-    return "compressed" in model.layouts
 
 
 def fits_at_once(model: GraphModel) -> bool:
@@ -250,13 +243,12 @@ def _train_epoch(
     )
     if fits_at_once(model):
         return model.fit_at_once(data, order, config.seed, config.class_weights == "balanced")  # type: ignore[operator]
-    make_batch = partial(data.fastest_batch, traced=config.compile) if takes_any_layout(model) else data.batch
     compute_loss = compiled_loss() if config.compile else loss_of
     total = 0.0
     with _seeded(_mix(config.seed, epoch), data.device):
         size = config.graphs_a_step(len(train))
         for number, start in enumerate(range(0, len(order), size), 1):
-            batch = make_batch(order[start : start + size])
+            batch = data.batch(order[start : start + size], model.layouts, any_order=True, traced=config.compile)
             optimizer.zero_grad(set_to_none=True)
             loss = compute_loss(model, batch, config, weights)
             value = loss.item()
@@ -286,16 +278,8 @@ def loss_of(model: GraphModel, batch: Batch, config: TrainingConfig, weights: Te
 
 @cache
 def compiled_loss() -> Callable[..., Tensor]:
-    """:func:`loss_of` as compiled code, the same for batches of all sizes.
-
-    A compiled batch makes its structural values itself: what it would find in its set is out of the compiler's sight.
-    """
-    compiled = torch.compile(loss_of, dynamic=True)
-
-    def compute(model: GraphModel, batch: Batch, *rest: Any) -> Tensor:
-        return compiled(model, replace(batch, held=None) if batch.held else batch, *rest)  # type: ignore[type-var]
-
-    return compute
+    """:func:`loss_of` as compiled code, the same for batches of all sizes."""
+    return torch.compile(loss_of, dynamic=True)
 
 
 def saliency_divergence(batch: Batch, saliency: tuple[Tensor, ...], layers: tuple[int, ...]) -> Tensor:

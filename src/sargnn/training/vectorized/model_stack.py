@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from sargnn.batching.stacks import Block, Fields, Room, make_block
+from sargnn.batching.layouts import choose_layout
+from sargnn.batching.stacks import BatchStack, Fields, Room, make_stack
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold
@@ -75,7 +76,8 @@ class ModelStack:
         self.device = torch.device(device)
         self.models = _untrained(graphs, settings, members)
         used = np.unique(np.concatenate([part for m in members for part in (m.fold.train, m.fold.validation)]))
-        self.block = make_block(graphs, self.models, used, self.device)
+        layout = choose_layout(self.models[0].model.stacked_layouts, graphs.sizes[used], self.config.layout)
+        self.batches = make_stack(graphs, [trained.encoder for trained in self.models], used, layout, self.device)
         assert graphs.y is not None
         self.classes = graphs.y
         self.weights = StackedWeights([trained.model.to(self.device) for trained in self.models], self.config.policy)
@@ -85,9 +87,9 @@ class ModelStack:
         self.stream = torch.cuda.Stream() if self.device.type == "cuda" else None
         self.size = _common_size(members)
         self.steps = max(_steps(members, self.size))
-        self.step = _TrainStep(self.weights, self.block, self.config, members, self.size)
-        self.assess = _Assessment(self.weights, self.block, members)
-        check_supervision(self.models[0].model, self.block.data, self.config)
+        self.step = _TrainStep(self.weights, self.batches, self.config, members, self.size)
+        self.assess = _Assessment(self.weights, self.batches, members)
+        check_supervision(self.models[0].model, self.batches.data, self.config)
 
     def __iter__(self) -> Iterator[list[dict[str, Any]]]:
         """Train until every member's epochs or patience have run out."""
@@ -133,9 +135,9 @@ class ModelStack:
             train = member.fold.train
             y = self.classes[train] if self.config.sampling == "balanced" else None
             order[k, : len(train)] = epoch_order(train, member.training.seed, self.epoch, y)
-        batches = order.reshape(len(self.members), self.steps, size).swapaxes(0, 1)
-        self.step.start_epoch(self.rates, self.epoch, self.block.room(batches))
-        for rows in self.block.rows(batches):
+        parts = order.reshape(len(self.members), self.steps, size).swapaxes(0, 1)
+        self.step.start_epoch(self.rates, self.epoch, self.batches.room(parts))
+        for rows in self.batches.rows(parts):
             self.step(rows)
 
     def _record(self, losses: np.ndarray, scores: np.ndarray, seconds: float) -> list[dict[str, Any]]:
@@ -171,17 +173,17 @@ class _TrainStep:
     """Forward, backward and Adam for all members; on a GPU, captured once and replayed."""
 
     def __init__(
-        self, weights: StackedWeights, block: Block, config: TrainingConfig, members: Sequence[Member], size: int
+        self, weights: StackedWeights, batches: BatchStack, config: TrainingConfig, members: Sequence[Member], size: int
     ) -> None:
-        self.weights, self.block, self.config, self.size = weights, block, config, size
-        device = block.device
+        self.weights, self.batches, self.config, self.size = weights, batches, config, size
+        device = batches.device
         self.first, self.second = torch.zeros_like(weights.flat), torch.zeros_like(weights.flat)
         self.decay = torch.tensor([[m.training.weight_decay] for m in members], device=device)
         self.decays = any(m.training.weight_decay for m in members)
         self.rate = torch.zeros_like(self.decay)
         self.total = torch.zeros(len(members), device=device)
         self.drawn = np.array([len(m.fold.train) for m in members])
-        self.class_weights = _class_weights(block, members)
+        self.class_weights = _class_weights(batches, members)
         self.rows: Tensor | None = None
         self.counts = torch.zeros(len(weights.turns), len(members), 1, device=device)
         """Steps that each member has made in each turn."""
@@ -206,12 +208,12 @@ class _TrainStep:
         return self.total.cpu().numpy() / self.drawn
 
     def __call__(self, rows: Tensor) -> None:
-        """One step with the graphs at ``rows [K, B]`` of the block; -1: none."""
+        """One step with the graphs at ``rows [K, B]`` of the stack; -1: none."""
         turn = self.turn
         if self.rows is None:
             self.rows = rows.clone()
         self.rows.copy_(rows)
-        if self.block.device.type != "cuda":
+        if self.batches.device.type != "cuda":
             return self._compute(turn)
         if turn not in self.replays:
             self.replays[turn] = _captured(lambda: self._compute(turn), self._mutable(), self.rows)
@@ -231,8 +233,8 @@ class _TrainStep:
 
     def _losses(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """``[K]``: the loss of every member, and how many graphs it has in this step."""
-        fields = self.block.fields(rows, self.room)
-        y, real = self.block.targets(rows)
+        fields = self.batches.fields(rows, self.room)
+        y, real = self.batches.targets(rows)
         graphs = real.sum(1)
         logits, saliency = self._forward(fields, graphs > 0)
         share = real * self.class_weights.gather(1, y)
@@ -249,14 +251,14 @@ class _TrainStep:
         """Forward in training mode; the running statistics of members without a graph in this step stand still."""
         before = [buffer.clone() for buffer in self.weights.buffers] if self.uneven else []
         assert self.rows is not None
-        outputs = self.weights.forward(self.block, fields, self.rows.shape[1], train=True)
+        outputs = self.weights.forward(self.batches, fields, self.rows.shape[1], train=True)
         for buffer, old in zip(self.weights.buffers, before, strict=False):
             buffer.copy_(torch.where(active.view(-1, *[1] * (buffer.ndim - 1)), buffer, old))
         return outputs
 
     def _divergence(self, fields: Fields, saliency: tuple[Tensor, ...]) -> Tensor:
         def one(fields: Fields, saliency: tuple[Tensor, ...]) -> Tensor:
-            batch = self.block.batch(fields, self.size)
+            batch = self.batches.batch(fields, self.size)
             return saliency_divergence(batch, saliency, self.config.saliency_layers)
 
         return of_each(one, len(self.total))(fields, saliency)
@@ -287,8 +289,8 @@ class _TrainStep:
 class _Assessment:
     """Validation loss and accuracy of all members, in eval mode."""
 
-    def __init__(self, weights: StackedWeights, block: Block, members: Sequence[Member]) -> None:
-        self.weights, self.block = weights, block
+    def __init__(self, weights: StackedWeights, batches: BatchStack, members: Sequence[Member]) -> None:
+        self.weights, self.batches = weights, batches
         # A fold too small for a validation part is watched on its training graphs.
         watched = [m.fold.validation if len(m.fold.validation) else m.fold.train for m in members]
         chunks = -(-max(map(len, watched)) * prod(weights.shape) // ASSESSED)
@@ -297,9 +299,9 @@ class _Assessment:
         for k, graphs in enumerate(watched):
             index[k, : len(graphs)] = graphs
         parts = index.reshape(len(members), chunks, width).swapaxes(0, 1)
-        self.chunks, self.room = block.rows(parts), block.room(parts)
-        self.sums = torch.zeros(len(members), 2, device=block.device, dtype=torch.float64)
-        self.counts = torch.tensor([[len(graphs)] for graphs in watched], device=block.device)
+        self.chunks, self.room = batches.rows(parts), batches.room(parts)
+        self.sums = torch.zeros(len(members), 2, device=batches.device, dtype=torch.float64)
+        self.counts = torch.tensor([[len(graphs)] for graphs in watched], device=batches.device)
         self.rows = self.chunks[0].clone()
         self.replay: Callable[[], None] | None = None
 
@@ -311,7 +313,7 @@ class _Assessment:
         self.sums.zero_()
         for rows in self.chunks:
             self.rows.copy_(rows)
-            if self.block.device.type != "cuda":
+            if self.batches.device.type != "cuda":
                 self._compute()
                 continue
             if self.replay is None:
@@ -320,9 +322,9 @@ class _Assessment:
 
     @torch.no_grad()
     def _compute(self) -> None:
-        fields = self.block.fields(self.rows, self.room)
-        y, real = self.block.targets(self.rows)
-        logits, _ = self.weights.forward(self.block, fields, self.rows.shape[1], train=False)
+        fields = self.batches.fields(self.rows, self.room)
+        y, real = self.batches.targets(self.rows)
+        logits, _ = self.weights.forward(self.batches, fields, self.rows.shape[1], train=False)
         losses = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view_as(y)
         self.sums[:, 0] += torch.where(real, losses, 0).sum(1)
         self.sums[:, 1] += ((logits.argmax(-1) == y) & real).sum(1)
@@ -383,7 +385,7 @@ def _untrained(graphs: GraphSet, settings: Settings, members: Sequence[Member]) 
     return models
 
 
-def _class_weights(block: Block, members: Sequence[Member]) -> Tensor:
+def _class_weights(batches: BatchStack, members: Sequence[Member]) -> Tensor:
     """``[K, C]``: how much a graph of each class counts."""
-    weights = [class_weights(block.data, m.fold, m.training) for m in members]
-    return torch.stack([torch.ones(block.data.classes, device=block.device) if w is None else w for w in weights])
+    weights = [class_weights(batches.data, m.fold, m.training) for m in members]
+    return torch.stack([torch.ones(batches.data.classes, device=batches.device) if w is None else w for w in weights])

@@ -14,7 +14,7 @@ from torch.func import functional_call, vmap
 from torch.utils._pytree import tree_map
 
 from sargnn.batching import Batch
-from sargnn.batching.stacks import Block, Fields
+from sargnn.batching.stacks import BatchStack, Fields
 from sargnn.nn.ensemble import Ensemble, vote
 
 __all__ = ["StackedWeights", "of_each"]
@@ -55,14 +55,16 @@ class StackedWeights:
         best_buffers = dict(zip(buffers, self.best[1:], strict=True))
         self.best_state = {**_views(self.best[0], shapes), **fixed, **best_buffers}
 
-    def forward(self, block: Block, fields: Fields, graphs: int, train: bool) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def forward(
+        self, batches: BatchStack, fields: Fields, graphs: int, train: bool
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Logits of the first ``graphs`` graphs, ``[K, M, B, C]`` of every voter in training and ``[K, B, C]`` of the
         vote otherwise, and saliency of each layer, ``[K, *nodes]``."""
         self.template.train(train)
         models, voters = self.shape
 
         def board(state: dict[str, Tensor], fields: Fields) -> Any:
-            batch = block.batch(fields, graphs)
+            batch = batches.batch(fields, graphs)
             each = of_each(lambda own: functional_call(self.template, own, (batch,)), voters)
             logits, saliency = each(state)
             seen = tuple(layer.mean(0) if voters > 1 else layer[0] for layer in saliency)  # of one without a kernel
