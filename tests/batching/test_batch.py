@@ -405,6 +405,18 @@ def test_dtype_of_the_inputs_is_kept(layout: str) -> None:
         assert {value.dtype for value in made} == {expected}
 
 
+@any_graphs
+@given(choice=choices())
+def test_stored_weights_are_those_of_the_structure(choice: tuple[list[Graph], list[int]]) -> None:
+    """The set keeps the local weights of the compressed layout; made from the batch alone they are the same."""
+    graphs, index = choice
+    kernels(torch.float64)
+    batch = tensor_set(graphs).compressed(np.array(index))
+    alone = replace(batch, rows=None)
+    assert torch.equal(batch.renormalised, alone.renormalised)
+    assert torch.equal(batch.renormalised_exp, alone.renormalised_exp)
+
+
 # -------------------------------------------------------------------------------------------------------------- pairs
 
 

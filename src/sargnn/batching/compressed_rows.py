@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctypes import c_int64, c_void_p
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,6 +46,18 @@ class CompressedRows:
         if data.edge_x is not None:
             loops = data.edge_x.new_zeros(len(data.edge_x), nodes)
             self.edge_x = torch.cat([data.edge_x, loops], dim=1).index_select(1, self._order)
+
+    @cached_property
+    def renormalised(self) -> Float[Tensor, " E"]:
+        """GCN's local weight of every edge of the set."""
+        whole = self.sums(torch.arange(len(self._node_ptr) - 1))
+        degrees = whole.edge_ptr.diff()
+        scale = degrees.to(self._dtype).rsqrt()
+        return scale.repeat_interleave(degrees) * scale.index_select(0, whole.source)
+
+    @cached_property
+    def renormalised_exp(self) -> Float[Tensor, " E"]:
+        return self.renormalised.exp()
 
     def sums(self, index: Int[Tensor, " B"]) -> Sums:
         """The structure of the graphs at ``index``."""

@@ -127,7 +127,7 @@ class TensorSet:
         chosen = torch.from_numpy(np.ascontiguousarray(index, np.int64))
         rows = self.rows
         return CompressedBatch(
-            rows.gather(self.x, chosen), rows.sums(chosen),
+            rows.gather(self.x, chosen), rows.sums(chosen), rows=rows, index=chosen,
             truth=None if self.truth is None else rows.gather(self.truth, chosen),
             edges=None if rows.edge_x is None else rows.edge_values(rows.edge_x, chosen),
             **self._of_graphs(index),
