@@ -71,13 +71,12 @@ def test_graphs_are_paired_where_that_saves_padding(sizes: list[int], kind: type
     assert type(data.batch(index, EVERY)) is type(data.batch(index, COMMON))
 
 
-@every_size
-def test_the_kernels_take_graphs_of_any_sizes(sizes: list[int], kind: type[Batch]) -> None:
+@pytest.mark.parametrize("sizes", [[25, 4, 20, 9], [9, 9, 9, 9], [1, 1, 60], [120, 20]])
+def test_the_kernels_take_graphs_of_any_sizes(sizes: list[int]) -> None:
     kernels(torch.float32)
     data, index = bare_set(sizes), np.arange(len(sizes))
     for any_order in (False, True):
         assert type(data.batch(index, EVERY, any_order=any_order)) is CompressedBatch
-    assert type(data.batch(index, EVERY, any_order=True, traced=True)) is kind  # the compiler does not see into them
 
 
 def test_numbers_that_the_kernels_do_not_know_go_without() -> None:
@@ -85,9 +84,17 @@ def test_numbers_that_the_kernels_do_not_know_go_without() -> None:
     assert not isinstance(data.batch(np.array([0]), EVERY), CompressedBatch)
 
 
-def test_a_gpu_goes_without_the_kernels() -> None:
-    assert choose_layout(EVERY, SMALL, device="cuda") == "padded"
-    assert choose_layout(EVERY, UNEVEN, device="cuda") == "packed"
+@pytest.mark.parametrize("traced", [False, True])
+def test_a_gpu_goes_without_the_kernels(traced: bool) -> None:
+    assert choose_layout(EVERY, SMALL, device="cuda", traced=traced) == "padded"
+    assert choose_layout(EVERY, UNEVEN, device="cuda", traced=traced) == "packed"
+
+
+@pytest.mark.parametrize("layouts", [COMMON, EVERY])
+@pytest.mark.parametrize("sizes", [SMALL, UNEVEN])
+def test_a_step_compiled_for_a_cpu_is_packed(layouts: Any, sizes: np.ndarray) -> None:
+    """The compiler does not see into the kernels, and has no use for padding."""
+    assert choose_layout(layouts, sizes, traced=True) == "packed"
 
 
 def test_models_train_at_once_unless_padding_is_all_they_take_and_a_graph_is_large() -> None:

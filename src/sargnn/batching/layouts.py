@@ -34,7 +34,8 @@ def choose_layout(
 
     What the user ``asked`` for, if the model takes it. Otherwise compressed, where the C kernels can run: on a CPU, in
     a ``dtype`` that they know, in a step that is not ``traced`` by ``torch.compile``, which cannot see into them.
-    Otherwise padded where padding wastes little: small graphs of similar sizes.
+    Otherwise padded where padding wastes little: small graphs of similar sizes, but not compiled for a CPU, where
+    packed takes 0.4 to 0.7 of the time.
 
     >>> choose_layout(["packed", "padded"], np.array([4, 25])), choose_layout(["packed", "padded"], np.array([30, 620]))
     ('padded', 'packed')
@@ -43,11 +44,12 @@ def choose_layout(
     """
     if asked != "auto" and asked in layouts:
         return asked
-    runs_kernels = not traced and torch.device(device).type == "cpu" and library(dtype) is not None
-    if "compressed" in layouts and runs_kernels:
+    on_cpu = torch.device(device).type == "cpu"
+    if "compressed" in layouts and on_cpu and not traced and library(dtype) is not None:
         return "compressed"
-    padded = "padded" in layouts and ("packed" not in layouts or _wastes_little(sizes))
-    return "padded" if padded else "packed"
+    if "packed" in layouts and ((on_cpu and traced) or "padded" not in layouts or not _wastes_little(sizes)):
+        return "packed"
+    return "padded"
 
 
 def has_stacked_layout(layouts: Sequence[Layout], sizes: np.ndarray) -> bool:
