@@ -93,9 +93,9 @@ class Batch(ABC):
     def aggregate(self, weights: Tensor, h: Tensor) -> Tensor:
         """``sum_j weights_ij h_j`` over each closed neighbourhood: edge, node -> node."""
 
-    @abstractmethod
     def neighbour_sum(self, weights: Tensor, v: Tensor) -> Tensor:
         """``sum_j weights_ij v_j`` of one number a node: edge, node -> node."""
+        return self.aggregate(weights, v.unsqueeze(-1)).squeeze(-1)
 
     def weighted_mean(self, weights: Tensor, t: Tensor, z: Tensor) -> Tensor:
         """``sum_j weights_ij t_j z_j / sum_j weights_ij t_j`` over each closed neighbourhood, the weights free of
