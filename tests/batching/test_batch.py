@@ -27,8 +27,8 @@ from literal import (
     tensor_set,
     wild_graphs,
 )
-from sargnn.batching import Batch, PackedBatch, PaddedBatch, PairedBatch, padded
-from sargnn.batching.tensor_set import TensorSet, _pairs
+from sargnn.batching import Batch, PackedBatch, PaddedBatch, padded
+from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.errors import InputError
 
@@ -417,83 +417,6 @@ def test_stored_weights_are_those_of_the_structure(choice: tuple[list[Graph], li
     assert torch.equal(batch.renormalised_exp, alone.renormalised_exp)
 
 
-# -------------------------------------------------------------------------------------------------------------- pairs
-
-
-def in_pairs(graphs: list[Graph]) -> tuple[PairedBatch, list[Graph]]:
-    """All graphs in one batch of pairs, and the order in which it numbers them."""
-    data = tensor_set(graphs)
-    order, _ = _pairs(np.arange(len(graphs)), data.sizes)
-    return data.paired(np.arange(len(graphs))), [graphs[g] for g in order]
-
-
-def of_nodes(batch: PairedBatch, packed: Tensor) -> Tensor:
-    """Values of the nodes, graph after graph, as a node tensor of the batch; a thousand at padding."""
-    out = packed.new_full((*batch.mask.shape, *packed.shape[1:]), 1e3)
-    out[batch.mask] = packed
-    return out
-
-
-@any_graphs
-@given(graphs=st.lists(wild_graphs(), min_size=1, max_size=7))
-def test_every_primitive_of_pairs_is_that_of_the_packed_graphs(graphs: list[Graph]) -> None:
-    paired, order = in_pairs(graphs)
-    packed = batch_of(order, "packed")
-    assert paired.num_graphs == len(graphs)
-    torch.testing.assert_close(paired.x[paired.mask], packed.x)
-    assert not paired.x[~paired.mask].any()
-    v, h, g = node_values(packed), node_values(packed, d=2), torch.randn(len(graphs), 2, dtype=torch.float64)
-    nodes = {
-        "softmax_nodes": ((of_nodes(paired, v),), (v,)), "compare": ((g, of_nodes(paired, h)), (g, h)),
-        "resemblance": ((g, of_nodes(paired, h)), (g, h)), "spread": ((g,), (g,)),
-        "neighbour_sum": ((paired.renormalised, of_nodes(paired, v)), (packed.renormalised, v)),
-        "aggregate": ((paired.renormalised_exp, of_nodes(paired, h)), (packed.renormalised_exp, h)),
-    }  # fmt: skip
-    for name, (ours, theirs) in nodes.items():
-        got, expected = getattr(paired, name)(*ours)[paired.mask], getattr(packed, name)(*theirs)
-        torch.testing.assert_close(got, expected, rtol=1e-11, atol=1e-11, msg=name)
-    weights = packed.softmax_nodes(v)
-    on_graphs = {
-        "pool": ((of_nodes(paired, weights) * paired.mask, of_nodes(paired, h)), (weights, h)),
-        "sum": ((of_nodes(paired, h),), (h,)), "max": ((of_nodes(paired, h),), (h,)),
-        "read": ((g, of_nodes(paired, h)), (g, h)),
-    }  # fmt: skip
-    for name, (ours, theirs) in on_graphs.items():
-        got, expected = getattr(paired, name)(*ours), getattr(packed, name)(*theirs)
-        torch.testing.assert_close(got, expected, rtol=1e-11, atol=1e-11, msg=name)
-    for name in ("uniform", "degrees"):
-        torch.testing.assert_close(getattr(paired, name)[paired.mask], getattr(packed, name))
-    torch.testing.assert_close(paired.per_node(of_nodes(paired, v)), v)
-    for got, expected in zip(paired.moments(of_nodes(paired, h)), packed.moments(h), strict=True):
-        torch.testing.assert_close(got, expected)
-
-
-def test_pairs_join_the_largest_with_the_smallest() -> None:
-    data = tensor_set([graph(n, []) for n in (5, 2, 9, 7, 3)])
-    batch = data.paired(np.array([0, 1, 2, 3, 4]))
-    assert batch.own.sum(-1).tolist() == [[9, 2], [7, 3], [5, 0]]
-    assert batch.mask.shape == (3, 11)
-
-
-def test_what_is_known_follows_the_pairs() -> None:
-    graphs = pack([(1, []), (3, []), (2, [])], y=[0, 1, 2], classes="abc", true_saliency=[5, 1, 0, 1, 1, 3])
-    batch = TensorSet(graphs, np.ones((6, 1), np.float32)).paired(np.arange(3))
-    assert batch.y is not None
-    assert batch.truth is not None
-    assert batch.y.tolist() == [1, 0, 2]
-    assert batch.truth.tolist() == [[0.5, 0, 0.5, 1], [0.25, 0.75, 0, 0]]
-
-
-def test_heads_are_a_leading_dimension_of_pairs() -> None:
-    batch, _ = in_pairs(EXAMPLES)
-    h, g = torch.randn(*batch.mask.shape, 2).double(), torch.randn(3, len(EXAMPLES), 2).double()
-    scores = batch.compare(g, h)
-    for head in range(3):
-        torch.testing.assert_close(scores[head], batch.compare(g[head], h))
-        expected = batch.pool(batch.softmax_nodes(scores[head]), h)
-        torch.testing.assert_close(batch.pool(batch.softmax_nodes(scores), h)[head], expected)
-
-
 # ------------------------------------------------------------------------------------------ inputs of edges and graphs
 
 
@@ -507,7 +430,7 @@ def with_inputs(graphs: list[Graph]) -> list[Graph]:
     return filled
 
 
-@pytest.mark.parametrize("layout", [*LAYOUTS, "paired"])
+@every_layout
 @any_graphs
 @given(choice=choices())
 def test_edge_inputs_follow_their_edges_in_every_layout(layout: str, choice: tuple[list[Graph], list[int]]) -> None:
@@ -516,12 +439,11 @@ def test_edge_inputs_follow_their_edges_in_every_layout(layout: str, choice: tup
     if layout == "compressed":
         kernels(torch.float64)
     batch = getattr(data, layout)(np.array(index))
-    order = _pairs(np.array(index), data.sizes)[0] if layout == "paired" else index
-    expected = [np.moveaxis(g.e * (g.closed - np.eye(g.nodes))[..., None], -1, 0) for g in (graphs[i] for i in order)]
+    expected = [np.moveaxis(g.e * (g.closed - np.eye(g.nodes))[..., None], -1, 0) for g in (graphs[i] for i in index)]
     for feature in range(2):
         got = dense_edges(batch, batch.edges[feature])
         np.testing.assert_array_equal(got, block_diagonal([e[feature] for e in expected]))
-    np.testing.assert_array_equal(batch.graph_x.numpy(), np.stack([graphs[i].u for i in order]))
+    np.testing.assert_array_equal(batch.graph_x.numpy(), np.stack([graphs[i].u for i in index]))
 
 
 def dense_edges(batch: Batch, values: Tensor) -> np.ndarray:

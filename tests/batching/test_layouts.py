@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from literal import COMMON, kernels
-from sargnn.batching import Batch, CompressedBatch, PackedBatch, PaddedBatch, PairedBatch
+from sargnn.batching import CompressedBatch, PackedBatch, PaddedBatch
 from sargnn.batching.layouts import choose_layout, has_stacked_layout
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.graphs import pack
@@ -44,7 +44,7 @@ def test_layout_is_chosen_by_the_graphs_of_the_batch() -> None:
 
 @pytest.mark.parametrize("layout", COMMON)
 @pytest.mark.parametrize("layouts", [COMMON, EVERY])
-@pytest.mark.parametrize("how", [{}, {"any_order": True}, {"traced": True}])
+@pytest.mark.parametrize("how", [{}, {"traced": True}])
 def test_a_layout_that_is_asked_for_is_the_layout(layout: Any, layouts: Any, how: dict[str, bool]) -> None:
     data = bare_set([25, 4, 20, 9], layout=layout)
     assert type(data.batch(np.arange(4), layouts, **how)) is TYPES[layout]
@@ -57,26 +57,20 @@ def test_a_model_that_takes_one_layout_gets_it(only: Any, asked: Any, sizes: np.
     assert choose_layout([only], sizes, asked) == only
 
 
-every_size = pytest.mark.parametrize(
-    ("sizes", "kind"),
-    [([25, 4, 20, 9], PairedBatch), ([9, 9, 9, 9], PaddedBatch), ([1, 1, 60], PackedBatch), ([120, 20], PairedBatch)],
-)
-
-
-@every_size
 @pytest.mark.usefixtures("no_kernels")
-def test_graphs_are_paired_where_that_saves_padding(sizes: list[int], kind: type[Batch]) -> None:
-    data, index = bare_set(sizes), np.arange(len(sizes))
-    assert type(data.batch(index, EVERY, any_order=True)) is kind
-    assert type(data.batch(index, EVERY)) is type(data.batch(index, COMMON))
+@pytest.mark.parametrize(
+    ("sizes", "layout"), [([25, 4, 20, 9], "padded"), ([9, 9, 9, 9], "padded"), ([1, 1, 60], "packed")]
+)
+def test_without_kernels_every_model_has_the_same_layout(sizes: list[int], layout: str) -> None:
+    for layouts in (COMMON, EVERY):
+        assert type(bare_set(sizes).batch(np.arange(len(sizes)), layouts)) is TYPES[layout]
 
 
 @pytest.mark.parametrize("sizes", [[25, 4, 20, 9], [9, 9, 9, 9], [1, 1, 60], [120, 20]])
 def test_the_kernels_take_graphs_of_any_sizes(sizes: list[int]) -> None:
     kernels(torch.float32)
     data, index = bare_set(sizes), np.arange(len(sizes))
-    for any_order in (False, True):
-        assert type(data.batch(index, EVERY, any_order=any_order)) is CompressedBatch
+    assert type(data.batch(index, EVERY)) is CompressedBatch
 
 
 def test_numbers_that_the_kernels_do_not_know_go_without() -> None:

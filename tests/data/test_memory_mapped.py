@@ -31,7 +31,7 @@ from sargnn.training.run import train
 from sargnn.training.settings import Settings
 from tiny import FOLD, labelled, shapes, timeless
 
-LAYOUTS = ("packed", "padded", "paired", "compressed")
+LAYOUTS = ("packed", "padded", "compressed")
 
 EPOCH = """
 import sys

@@ -541,20 +541,6 @@ def fitted(layout: str = "auto", **values: Any) -> list[dict[str, Any]]:
     return timeless(list(fit(state, data, FOLD, config)))
 
 
-@pytest.mark.usefixtures("no_kernels")
-def test_training_in_pairs_is_training_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-    paired = TensorSet._paired
-    monkeypatch.setattr(TensorSet, "_paired", lambda self, *pairs: made.append("pairs") or paired(self, *pairs))
-    in_pairs = fitted(training__saliency_weight=0.5)
-    assert made
-    made.clear()
-    one_by_one = fitted("padded", training__saliency_weight=0.5)
-    assert not made
-    for mine, theirs in zip(in_pairs, one_by_one, strict=True):
-        assert mine == pytest.approx(theirs, rel=1e-9)
-
-
 @pytest.mark.parametrize("model", ["sar-gcn", "sar-gin", "sar-gat", "gcn"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_training_by_the_kernels_is_training_by_pytorch(model: str, layout: str) -> None:

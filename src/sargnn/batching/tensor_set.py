@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from sargnn.batching import Batch, CompressedBatch, PackedBatch, PaddedBatch, PairedBatch
+from sargnn.batching import Batch, CompressedBatch, PackedBatch, PaddedBatch
 from sargnn.batching.compressed_rows import CompressedRows
 from sargnn.batching.layouts import AskedLayout, Layout, choose_layout
 from sargnn.data.cache import data_folder
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamedSet", "TensorSet", "held_set", "tensor_set"]
 
-NODE_WORK = 128
-"""What a node costs whatever its neighbours, counted in neighbours."""
 HELD = 2**28
 """Bytes that edges and inputs of a set may take in memory; larger sets are read and encoded batch by batch."""
 
@@ -86,26 +84,14 @@ class TensorSet:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def batch(
-        self, index: np.ndarray, layouts: Sequence[Layout], *, any_order: bool = False, traced: bool = False
-    ) -> Batch:
-        """The graphs at ``index`` in the best of the ``layouts`` that a model takes (:func:`choose_layout`).
-
-        ``any_order``: not as at ``index``, if that is faster. ``traced``: for ``torch.compile``.
-        """
+    def batch(self, index: np.ndarray, layouts: Sequence[Layout], *, traced: bool = False) -> Batch:
+        """The graphs at ``index`` in the best of the ``layouts`` that a model takes, see :func:`choose_layout`."""
         layout = choose_layout(
             layouts, self.sizes[index], self.layout, device=self.device, dtype=self.x.dtype, traced=traced
         )
         if layout == "compressed":
             return self.compressed(index)
-        if layout == "packed":
-            return self.packed(index)
-        if not any_order or self.layout != "auto" or "compressed" not in layouts:
-            return self.padded(index)
-        order, paired = _pairs(index, self.sizes)
-        alone, together = int(paired.max()), int(paired.sum(1).max())
-        saves = together * (together + NODE_WORK) < 2 * alone * (alone + NODE_WORK)
-        return self._paired(order, paired) if saves else self.padded(index)
+        return self.packed(index) if layout == "packed" else self.padded(index)
 
     def packed(self, index: np.ndarray | Tensor) -> PackedBatch:
         index = np.asarray(index.cpu()) if isinstance(index, Tensor) else index
@@ -143,42 +129,20 @@ class TensorSet:
         sizes = self.sizes[index, None]
         place = np.arange(sizes.max() if size is None else size)
         mask = place < sizes
-        nodes = np.where(mask, self.node_ptr[index, None] + place, self.node_ptr[-1])
-        return PaddedBatch(**self._dense(index, nodes, mask, np.arange(len(index)) * len(place) ** 2))
-
-    def paired(self, index: np.ndarray) -> PairedBatch:
-        """The graphs at ``index`` two by two, the largest with the smallest, and so in another order."""
-        return self._paired(*_pairs(index, self.sizes))
-
-    def _paired(self, order: np.ndarray, sizes: np.ndarray) -> PairedBatch:
-        middle, end = sizes.cumsum(1).T[..., None]
-        place = np.arange(end.max())
-        first, mask = place < middle, place < end
-        starts = np.zeros_like(sizes)
-        starts.ravel()[: len(order)] = self.node_ptr[order]
-        nodes = np.where(mask, np.where(first, starts[:, :1], starts[:, 1:] - middle) + place, self.node_ptr[-1])
-        corners = np.arange(len(mask))[:, None] * len(place) ** 2 + np.array([0, len(place) + 1]) * middle
-        own = self._put(np.stack([first, mask & ~first], axis=1)).to(self.x.dtype)
-        return PairedBatch(**self._dense(order, nodes, mask, corners.ravel()), own=own, graphs=len(order))
-
-    def _dense(self, index: np.ndarray, nodes: np.ndarray, mask: np.ndarray, corners: np.ndarray) -> dict[str, Any]:
-        """Fields of a padded batch whose row r holds ``nodes[r]`` (padding: the row of zeros), where the matrix of each
-        graph of ``index`` begins at its corner."""
-        counts = self.edge_ptr[index + 1] - self.edge_ptr[index]
-        edges, rows = self._put(ranges(self.edge_ptr, index)), self._put(nodes.ravel())
+        rows = self._put(np.where(mask, self.node_ptr[index, None] + place, self.node_ptr[-1]).ravel())
+        edges, counts = self._put(ranges(self.edge_ptr, index)), self.edge_ptr[index + 1] - self.edge_ptr[index]
         source, target = (ends.index_select(0, edges) for ends in self.edges)
-        positions = self._put(np.repeat(corners[: len(index)], counts)) + source + target * mask.shape[1]
-        closed = self.x.new_zeros(*mask.shape, mask.shape[1])
+        corners = self._put(np.repeat(np.arange(len(index)) * len(place) ** 2, counts))  # of each edge's matrix
+        positions = corners + source + target * len(place)
+        closed = self.x.new_zeros(*mask.shape, len(place))
         closed.view(-1).index_fill_(0, positions, 1)
         closed.diagonal(dim1=1, dim2=2).fill_(1)
-        return {
-            "x": self._x.index_select(0, rows).view(*mask.shape, -1),
-            "closed": closed,
-            "mask": self._put(mask),
-            "truth": None if self._truth is None else self._truth.index_select(0, rows).view(mask.shape),
-            "edges": None if self.edge_x is None else _laid_out(self.edge_x, edges, positions, closed.shape),
+        return PaddedBatch(
+            self._x.index_select(0, rows).view(*mask.shape, -1), closed, self._put(mask),
+            truth=None if self._truth is None else self._truth.index_select(0, rows).view(mask.shape),
+            edges=None if self.edge_x is None else _laid_out(self.edge_x, edges, positions, closed.shape),
             **self._of_graphs(index),
-        }
+        )  # fmt: skip
 
     def _of_graphs(self, index: np.ndarray) -> dict[str, Any]:
         """What is known of each graph as a whole."""
@@ -217,10 +181,6 @@ class StreamedSet(TensorSet):
     def padded(self, index: np.ndarray | Tensor, size: int | None = None) -> PaddedBatch:
         part = self._part(index)
         return part.padded(np.arange(len(part)), size)
-
-    def _paired(self, order: np.ndarray, sizes: np.ndarray) -> PairedBatch:
-        part = self._part(order)
-        return part._paired(np.arange(len(part)), sizes)
 
     def compressed(self, index: np.ndarray) -> CompressedBatch:
         part = self._part(index)
@@ -282,23 +242,6 @@ def _laid_out(
     """The values of the ``chosen`` edges, each at its position in matrices of that shape, which are 0 elsewhere."""
     out = values.new_zeros(*values.shape[:-1], shape.numel())
     return out.index_copy_(-1, positions, values.index_select(-1, chosen)).unflatten(-1, shape)
-
-
-def _pairs(index: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The graphs at ``index`` in pairs, the largest with the smallest, pair after pair; and their sizes ``[pairs, 2]``,
-    0 for the partner that the last of an odd number lacks.
-
-    >>> order, sizes = _pairs(np.array([0, 1, 2]), sizes=np.array([3, 9, 5]))
-    >>> order.tolist(), sizes.tolist()
-    ([1, 0, 2], [[9, 3], [5, 0]])
-    """
-    falling = index[np.argsort(-sizes[index], kind="stable")]
-    half = (len(index) + 1) // 2
-    order = np.empty_like(falling)
-    order[::2], order[1::2] = falling[:half], falling[half:][::-1]
-    paired = np.zeros((half, 2), np.int64)
-    paired.ravel()[: len(order)] = sizes[order]
-    return order, paired
 
 
 def _with_zero_row(values: np.ndarray) -> np.ndarray:

@@ -108,7 +108,7 @@ class Ours(Contender):
         self.compiled = compiled
 
     def batch(self, index: np.ndarray) -> Batch:
-        return self.work.tensors.batch(index, self.model.layouts, any_order=True, traced=self.compiled)
+        return self.work.tensors.batch(index, self.model.layouts, traced=self.compiled)
 
     def loss(self, batch: Batch) -> Tensor:
         return (compiled_loss() if self.compiled else loss_of)(self.model, batch, TrainingConfig())

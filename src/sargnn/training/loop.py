@@ -248,7 +248,7 @@ def _train_epoch(
     with _seeded(_mix(config.seed, epoch), data.device):
         size = config.graphs_a_step(len(train))
         for number, start in enumerate(range(0, len(order), size), 1):
-            batch = data.batch(order[start : start + size], model.layouts, any_order=True, traced=config.compile)
+            batch = data.batch(order[start : start + size], model.layouts, traced=config.compile)
             optimizer.zero_grad(set_to_none=True)
             loss = compute_loss(model, batch, config, weights)
             value = loss.item()
