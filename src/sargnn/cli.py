@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sargnn
+from sargnn.allocator import keep_freed_memory
 from sargnn.console import note, table
 from sargnn.errors import Diverged, InputError
 
@@ -505,6 +506,7 @@ def main() -> None:
     # More threads make steps this small slower, and far slower where other work has the cores. PyTorch reads this when
     # it is imported, which is later.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    keep_freed_memory()
     try:
         status = app(standalone_mode=False)
     except InputError as error:

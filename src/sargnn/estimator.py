@@ -183,7 +183,9 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         data = self.trained_.tensors(_graphs(X), next(model.parameters()).device)
         with torch.inference_mode(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)  # of a model that draws numbers even when it predicts
-            parts = [model.encode(data.batch(index)).graph for index in chunks(np.arange(len(data)), 512)]
+            parts = [
+                model.encode(data.batch(index, model.layouts)).graph for index in chunks(np.arange(len(data)), 512)
+            ]
         return torch.cat(parts).cpu().numpy()
 
     def explain(self, X: Any) -> list[np.ndarray]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,8 +27,8 @@ from literal import (
     tensor_set,
     wild_graphs,
 )
-from sargnn.batching import Batch, CompressedBatch, PackedBatch, PaddedBatch, PairedBatch, padded
-from sargnn.batching.tensor_set import TensorSet, _pairs, choose_layout
+from sargnn.batching import Batch, PackedBatch, PaddedBatch, padded
+from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.errors import InputError
 
@@ -156,29 +155,6 @@ def test_nothing_known_is_nothing_given(layout: str) -> None:
     assert batch.truth is None
 
 
-@pytest.mark.parametrize(
-    ("sizes", "layout"),
-    [([4, 25], "padded"), ([30, 30, 620], "packed"), ([128], "padded"), ([129], "packed"), ([1, 1, 1, 60], "packed")],
-)
-def test_layout_is_chosen_by_sizes(sizes: list[int], layout: str) -> None:
-    assert choose_layout(np.array(sizes)) == layout
-    data = TensorSet(pack([(n, []) for n in sizes]), np.ones((sum(sizes), 1), np.float32))
-    assert isinstance(data.batch(np.arange(len(sizes))), PaddedBatch if layout == "padded" else PackedBatch)
-    assert len(data) == len(sizes)
-
-
-def test_layout_is_chosen_by_the_graphs_of_the_batch() -> None:
-    data = TensorSet(pack([(n, []) for n in (30, 30, 620)]), np.ones((680, 1), np.float32))
-    assert isinstance(data.batch(np.array([0, 1])), PaddedBatch)
-    assert isinstance(data.batch(np.array([0, 2])), PackedBatch)
-
-
-@pytest.mark.parametrize("layout", COMMON)
-def test_layout_can_be_asked_for(layout: str) -> None:
-    data = TensorSet(pack([(2, [])]), np.ones((2, 1), np.float32), layout=layout)
-    assert isinstance(data.batch(np.array([0])), {"packed": PackedBatch, "padded": PaddedBatch}[layout])
-
-
 @pytest.fixture
 def every_warning() -> Iterator[None]:
     """PyTorch gives some warnings once a process; here every time."""
@@ -282,7 +258,7 @@ def test_edge_primitives_are_loops_over_neighbours(layout: str, graphs: list[Gra
         name: matrices(batch, values, sizes)
         for name, values in {
             "scores": scores, "softmax": batch.softmax_neighbours(scores), "ones": batch.ones,
-            "loops": batch.ones * batch.loops, "gcn": batch.renormalised,
+            "loops": batch.ones * batch.loops, "gcn": batch.renormalised, "gcn exp": batch.renormalised_exp,
         }.items()
     }  # fmt: skip
     values, features = rows(batch, v.unsqueeze(-1)), rows(batch, h)
@@ -300,6 +276,7 @@ def test_edge_primitives_are_loops_over_neighbours(layout: str, graphs: list[Gra
             np.testing.assert_allclose(got["scores"][i, hears], score, rtol=1e-12)
             np.testing.assert_allclose(got["softmax"][i, hears], softmax(score), rtol=1e-12)
             np.testing.assert_allclose(got["gcn"][i, hears], weights, rtol=1e-12)
+            np.testing.assert_allclose(got["gcn exp"][i, hears], np.exp(weights), rtol=1e-12)
             np.testing.assert_allclose(summed[b][i], score @ features[b][hears], rtol=1e-12, atol=1e-12)
             np.testing.assert_allclose(sums[b][i], score @ values[b][hears], rtol=1e-12, atol=1e-12)
             shares = weights * abs(values[b][hears, 0])
@@ -428,137 +405,16 @@ def test_dtype_of_the_inputs_is_kept(layout: str) -> None:
         assert {value.dtype for value in made} == {expected}
 
 
-# -------------------------------------------------------------------------------------------------------------- pairs
-
-
-def in_pairs(graphs: list[Graph]) -> tuple[PairedBatch, list[Graph]]:
-    """All graphs in one batch of pairs, and the order in which it numbers them."""
-    data = tensor_set(graphs)
-    order, _ = _pairs(np.arange(len(graphs)), data.sizes)
-    return data.paired(np.arange(len(graphs))), [graphs[g] for g in order]
-
-
-def of_nodes(batch: PairedBatch, packed: Tensor) -> Tensor:
-    """Values of the nodes, graph after graph, as a node tensor of the batch; a thousand at padding."""
-    out = packed.new_full((*batch.mask.shape, *packed.shape[1:]), 1e3)
-    out[batch.mask] = packed
-    return out
-
-
-@any_graphs
-@given(graphs=st.lists(wild_graphs(), min_size=1, max_size=7))
-def test_every_primitive_of_pairs_is_that_of_the_packed_graphs(graphs: list[Graph]) -> None:
-    paired, order = in_pairs(graphs)
-    packed = batch_of(order, "packed")
-    assert paired.num_graphs == len(graphs)
-    torch.testing.assert_close(paired.x[paired.mask], packed.x)
-    assert not paired.x[~paired.mask].any()
-    v, h, g = node_values(packed), node_values(packed, d=2), torch.randn(len(graphs), 2, dtype=torch.float64)
-    nodes = {
-        "softmax_nodes": ((of_nodes(paired, v),), (v,)), "compare": ((g, of_nodes(paired, h)), (g, h)),
-        "resemblance": ((g, of_nodes(paired, h)), (g, h)), "spread": ((g,), (g,)),
-        "neighbour_sum": ((paired.renormalised, of_nodes(paired, v)), (packed.renormalised, v)),
-        "aggregate": ((paired.renormalised_exp, of_nodes(paired, h)), (packed.renormalised_exp, h)),
-    }  # fmt: skip
-    for name, (ours, theirs) in nodes.items():
-        got, expected = getattr(paired, name)(*ours)[paired.mask], getattr(packed, name)(*theirs)
-        torch.testing.assert_close(got, expected, rtol=1e-11, atol=1e-11, msg=name)
-    weights = packed.softmax_nodes(v)
-    on_graphs = {
-        "pool": ((of_nodes(paired, weights) * paired.mask, of_nodes(paired, h)), (weights, h)),
-        "sum": ((of_nodes(paired, h),), (h,)), "max": ((of_nodes(paired, h),), (h,)),
-        "read": ((g, of_nodes(paired, h)), (g, h)),
-    }  # fmt: skip
-    for name, (ours, theirs) in on_graphs.items():
-        got, expected = getattr(paired, name)(*ours), getattr(packed, name)(*theirs)
-        torch.testing.assert_close(got, expected, rtol=1e-11, atol=1e-11, msg=name)
-    for name in ("uniform", "degrees"):
-        torch.testing.assert_close(getattr(paired, name)[paired.mask], getattr(packed, name))
-    torch.testing.assert_close(paired.per_node(of_nodes(paired, v)), v)
-    for got, expected in zip(paired.moments(of_nodes(paired, h)), packed.moments(h), strict=True):
-        torch.testing.assert_close(got, expected)
-
-
-def test_pairs_join_the_largest_with_the_smallest() -> None:
-    data = tensor_set([graph(n, []) for n in (5, 2, 9, 7, 3)])
-    batch = data.paired(np.array([0, 1, 2, 3, 4]))
-    assert batch.own.sum(-1).tolist() == [[9, 2], [7, 3], [5, 0]]
-    assert batch.mask.shape == (3, 11)
-
-
-def test_what_is_known_follows_the_pairs() -> None:
-    graphs = pack([(1, []), (3, []), (2, [])], y=[0, 1, 2], classes="abc", true_saliency=[5, 1, 0, 1, 1, 3])
-    batch = TensorSet(graphs, np.ones((6, 1), np.float32)).paired(np.arange(3))
-    assert batch.y is not None
-    assert batch.truth is not None
-    assert batch.y.tolist() == [1, 0, 2]
-    assert batch.truth.tolist() == [[0.5, 0, 0.5, 1], [0.25, 0.75, 0, 0]]
-
-
-def test_heads_are_a_leading_dimension_of_pairs() -> None:
-    batch, _ = in_pairs(EXAMPLES)
-    h, g = torch.randn(*batch.mask.shape, 2).double(), torch.randn(3, len(EXAMPLES), 2).double()
-    scores = batch.compare(g, h)
-    for head in range(3):
-        torch.testing.assert_close(scores[head], batch.compare(g[head], h))
-        expected = batch.pool(batch.softmax_nodes(scores[head]), h)
-        torch.testing.assert_close(batch.pool(batch.softmax_nodes(scores), h)[head], expected)
-
-
 @any_graphs
 @given(choice=choices())
-@pytest.mark.parametrize("layout", ["padded", "paired", "compressed"])
-def test_stored_weights_are_those_of_the_structure(layout: str, choice: tuple[list[Graph], list[int]]) -> None:
-    """Local weights come from the set, where they are stored once; made from the batch alone they are the same."""
+def test_stored_weights_are_those_of_the_structure(choice: tuple[list[Graph], list[int]]) -> None:
+    """The set keeps the local weights of the compressed layout; made from the batch alone they are the same."""
     graphs, index = choice
-    if layout == "compressed":
-        kernels(torch.float64)
-    batch = getattr(tensor_set(graphs), layout)(np.array(index))
-    alone = replace(batch, held=None)
-    torch.testing.assert_close(batch.renormalised, alone.renormalised)
-    torch.testing.assert_close(batch.renormalised_exp, alone.renormalised_exp)
-
-
-# -------------------------------------------------------------------------------------------------- the fastest layout
-
-every_size = pytest.mark.parametrize(
-    ("sizes", "kind"),
-    [([25, 4, 20, 9], PairedBatch), ([9, 9, 9, 9], PaddedBatch), ([1, 1, 60], PackedBatch), ([120, 20], PairedBatch)],
-)
-
-
-def bare_set(sizes: list[int], **options: Any) -> TensorSet:
-    """Graphs of these sizes without edges."""
-    return TensorSet(pack([(n, []) for n in sizes]), np.ones((sum(sizes), 1), np.float32), **options)
-
-
-@every_size
-@pytest.mark.usefixtures("no_kernels")
-def test_graphs_are_paired_where_that_saves_padding(sizes: list[int], kind: type[Batch]) -> None:
-    data, index = bare_set(sizes), np.arange(len(sizes))
-    assert type(data.fastest_batch(index)) is kind
-    assert type(data.fastest_batch(index, ordered=True)) is type(data.batch(index))
-
-
-@every_size
-def test_the_kernels_take_graphs_of_any_sizes(sizes: list[int], kind: type[Batch]) -> None:
-    kernels(torch.float32)
-    data, index = bare_set(sizes), np.arange(len(sizes))
-    for ordered in (False, True):
-        assert type(data.fastest_batch(index, ordered=ordered)) is CompressedBatch
-    assert type(data.fastest_batch(index, traced=True)) is kind  # the compiler does not see into them
-
-
-@pytest.mark.parametrize(("layout", "kind"), [("packed", PackedBatch), ("padded", PaddedBatch)])
-def test_a_layout_that_is_asked_for_is_the_fastest(layout: str, kind: type[Batch]) -> None:
-    data = bare_set([25, 4, 20, 9], layout=layout)
-    for how in ({}, {"ordered": True}, {"traced": True}):
-        assert type(data.fastest_batch(np.arange(4), **how)) is kind
-
-
-def test_numbers_that_the_kernels_do_not_know_go_without() -> None:
-    data = TensorSet(pack([(3, [])]), np.ones((3, 1), np.float16))
-    assert not isinstance(data.fastest_batch(np.array([0])), CompressedBatch)
+    kernels(torch.float64)
+    batch = tensor_set(graphs).compressed(np.array(index))
+    alone = replace(batch, rows=None)
+    assert torch.equal(batch.renormalised, alone.renormalised)
+    assert torch.equal(batch.renormalised_exp, alone.renormalised_exp)
 
 
 # ------------------------------------------------------------------------------------------ inputs of edges and graphs
@@ -574,7 +430,7 @@ def with_inputs(graphs: list[Graph]) -> list[Graph]:
     return filled
 
 
-@pytest.mark.parametrize("layout", [*LAYOUTS, "paired"])
+@every_layout
 @any_graphs
 @given(choice=choices())
 def test_edge_inputs_follow_their_edges_in_every_layout(layout: str, choice: tuple[list[Graph], list[int]]) -> None:
@@ -583,12 +439,11 @@ def test_edge_inputs_follow_their_edges_in_every_layout(layout: str, choice: tup
     if layout == "compressed":
         kernels(torch.float64)
     batch = getattr(data, layout)(np.array(index))
-    order = _pairs(np.array(index), data.sizes)[0] if layout == "paired" else index
-    expected = [np.moveaxis(g.e * (g.closed - np.eye(g.nodes))[..., None], -1, 0) for g in (graphs[i] for i in order)]
+    expected = [np.moveaxis(g.e * (g.closed - np.eye(g.nodes))[..., None], -1, 0) for g in (graphs[i] for i in index)]
     for feature in range(2):
         got = dense_edges(batch, batch.edges[feature])
         np.testing.assert_array_equal(got, block_diagonal([e[feature] for e in expected]))
-    np.testing.assert_array_equal(batch.graph_x.numpy(), np.stack([graphs[i].u for i in order]))
+    np.testing.assert_array_equal(batch.graph_x.numpy(), np.stack([graphs[i].u for i in index]))
 
 
 def dense_edges(batch: Batch, values: Tensor) -> np.ndarray:
@@ -631,7 +486,7 @@ def test_edges_that_leave_their_graph_never_reach_the_kernels(edge: tuple[int, i
     np.save(tmp_path / "set" / "edges.npy", edges)
     data = TensorSet(GraphSet.open(tmp_path / "set"), np.ones((5, 1), np.float32))
     with pytest.raises(InputError, match=r"in graph 1, expected nodes 0\.\.2"):
-        data.fastest_batch(np.arange(2))
+        data.compressed(np.arange(2))
 
 
 @pytest.mark.parametrize("pointers", [[0, 50, 5], [1, 2, 5], [0, -3, 5]])
@@ -641,4 +496,4 @@ def test_pointers_that_go_back_never_reach_the_kernels(pointers: list[int], tmp_
     np.save(tmp_path / "set" / "node_ptr.npy", np.array(pointers))
     data = TensorSet(GraphSet.open(tmp_path / "set"), np.ones((5, 1), np.float32))
     with pytest.raises(InputError, match="pointers do not divide 5 nodes"):
-        data.fastest_batch(np.arange(1))
+        data.compressed(np.arange(1))

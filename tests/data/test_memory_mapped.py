@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 
-from literal import kernels
+from literal import COMMON, kernels
 from sargnn.batching import PackedBatch, PaddedBatch
 from sargnn.batching import tensor_set as batches
 from sargnn.batching.tensor_set import StreamedSet, TensorSet, tensor_set
@@ -33,7 +33,7 @@ from sargnn.training.settings import Settings
 from tiny import FOLD, labelled, shapes, timeless
 
 TASK = Classification(("a", "b"))
-LAYOUTS = ("packed", "padded", "paired", "compressed")
+LAYOUTS = ("packed", "padded", "compressed")
 
 EPOCH = """
 import sys
@@ -287,6 +287,6 @@ def test_a_set_is_streamed_when_it_is_too_large_to_hold(monkeypatch: pytest.Monk
     monkeypatch.setattr(batches, "HELD", 1000)
     streamed = tensor_set(graphs, encoder, layout="packed")
     assert isinstance(streamed, StreamedSet)
-    assert isinstance(streamed.batch(np.arange(3)), PackedBatch)
+    assert isinstance(streamed.batch(np.arange(3), COMMON), PackedBatch)
     assert isinstance(streamed.padded(np.arange(3), size=20), PaddedBatch)
     assert streamed.padded(torch.arange(3), size=20).mask.shape == (3, 20)

@@ -28,14 +28,13 @@ from literal import (
     wild_graphs,
 )
 from sargnn.batching import Batch, PackedBatch, PaddedBatch
-from sargnn.batching.tensor_set import _pairs
 from sargnn.errors import InputError
 from sargnn.nn import SARGNN, ModelConfig
 from sargnn.nn.edges import EdgeChannels
 from sargnn.nn.model import SARConfig
 from sargnn.systems.as_published import AsPublishedConfig
 
-LAYOUTS = (*literal.LAYOUTS, "paired")
+LAYOUTS = literal.LAYOUTS
 SIZES: dict[str, Any] = {"layers": 2, "hidden": 4, "memory": 5, "attention": 6, "edge_channels": 3}
 """All different; the first layer of GCN sums inputs, the second transformed features."""
 EDGE_INPUTS, GRAPH_INPUTS = 2, 3
@@ -65,13 +64,12 @@ def seen_by(source: str, graphs: list[Graph]) -> list[Graph]:
     return [g if SOURCES[source][0] else replace(g, e=None) for g in graphs]
 
 
-def batch_of(graphs: list[Graph], layout: str) -> tuple[Batch, list[Graph]]:
-    """All the graphs in one batch, and the order in which it numbers them."""
-    data, index = tensor_set(graphs), np.arange(len(graphs))
+def batch_of(graphs: list[Graph], layout: str) -> Batch:
+    """All the graphs in one batch."""
+    data = tensor_set(graphs)
     if layout == "compressed":
         kernels(data.x.dtype)
-    order = _pairs(index, data.sizes)[0] if layout == "paired" else index
-    return getattr(data, layout)(index), [graphs[i] for i in order]
+    return getattr(data, layout)(np.arange(len(graphs)))
 
 
 def edge_attr(graphs: list[Graph]) -> Tensor:
@@ -125,11 +123,11 @@ def test_edge_channels_are_their_formula(backbone: str, fusion: str, source: str
     saliency = {"saliency": "none", "readout": "sum"} if fusion == "none" else {"fusion": fusion}
     heads = {"heads": 2} if backbone == "gat" else {}
     model = model_of(backbone, source, beta=1.7, gamma=1.4, **saliency, **heads)
-    batch, order = batch_of(seen_by(source, GRAPHS), layout)
+    batch = batch_of(seen_by(source, GRAPHS), layout)
     with torch.no_grad():
         ours = model.encode(batch)
         logits = model.head(ours.graph)
-    theirs = [encode(model, g) for g in order]
+    theirs = [encode(model, g) for g in seen_by(source, GRAPHS)]
     nodes = ours.nodes[batch.mask] if isinstance(batch, PaddedBatch) else ours.nodes
     pairs = [
         (ours.graph, np.stack([t.graph for t in theirs])), (nodes, np.concatenate([t.nodes for t in theirs])),
@@ -147,8 +145,8 @@ def test_so_they_are_without_the_softmax(layout: str, normalize: str) -> None:
     if normalize == "as-published":
         values |= {"kind": AsPublishedConfig, "saliency": "learned", "memory_block": "equation", "memory_heads": 1}
     model = model_of("gcn", **values)
-    batch, order = batch_of(GRAPHS, layout)
-    expected = np.stack([encode(model, g).logits for g in order])
+    batch = batch_of(GRAPHS, layout)
+    expected = np.stack([encode(model, g).logits for g in GRAPHS])
     np.testing.assert_allclose(model.head(model.encode(batch).graph).detach().numpy(), expected, rtol=1e-9, atol=1e-9)
 
 
@@ -161,7 +159,7 @@ def test_the_order_of_nodes_does_not_matter(backbone: str, layout: str) -> None:
     edges = tuple((int(place[u]), int(place[v])) for u, v in g.edges)
     assert g.e is not None
     turned = replace(g, edges=edges, x=g.x[order], e=g.e[np.ix_(order, order)])
-    one, other = (model.encode(batch_of([graph], layout)[0]).graph for graph in (g, turned))
+    one, other = (model.encode(batch_of([graph], layout)).graph for graph in (g, turned))
     torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
 
 
@@ -172,9 +170,9 @@ def test_any_graphs_together_are_as_each_alone(layout: str, graphs: list[Graph],
     """Self-loops with inputs, repeated and directed edges, lonely nodes."""
     model = model_of(BACKBONES[seed % 4], seed=seed)
     filled = [with_inputs(g, seed) for g in graphs]
-    batch, order = batch_of(filled, layout)
+    batch = batch_of(filled, layout)
     together = model.encode(batch).graph
-    alone = torch.cat([model.encode(tensor_set([g]).packed(np.array([0]))).graph for g in order])
+    alone = torch.cat([model.encode(tensor_set([g]).packed(np.array([0]))).graph for g in filled])
     torch.testing.assert_close(together, alone, rtol=1e-9, atol=1e-9)
 
 
@@ -196,7 +194,7 @@ def test_edge_labels_alone_tell_graphs_apart(backbone: str, layout: str) -> None
     gaps = []
     for seed in range(3):
         model = model_of(backbone, "edges", seed, layers=3)
-        alternating, in_a_row, turned = (model.encode(batch_of([g], layout)[0]).graph for g in graphs)
+        alternating, in_a_row, turned = (model.encode(batch_of([g], layout)).graph for g in graphs)
         torch.testing.assert_close(alternating, turned)
         gaps.append((alternating - in_a_row).abs().max().item())
     assert max(gaps) > 1e-3
@@ -212,7 +210,7 @@ def test_a_gradient_reaches_every_parameter(backbone: str, layout: str) -> None:
     config = ModelConfig(backbone=backbone, relative=True, **SIZES)
     model = SARGNN(config, 3, 3, edge_inputs=EDGE_INPUTS, graph_inputs=GRAPH_INPUTS).double()
     graphs = [with_inputs(graph(n, both_ways(*((i, (i * i + 1) % n) for i in range(n))), n)) for n in range(6, 14)]
-    logits = model.head(model.encode(batch_of(graphs, layout)[0]).graph)
+    logits = model.head(model.encode(batch_of(graphs, layout)).graph)
     nn.functional.cross_entropy(logits, torch.arange(len(graphs)) % 3).backward()
     assert [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()] == []
 
@@ -222,7 +220,7 @@ def test_a_gradient_reaches_every_parameter(backbone: str, layout: str) -> None:
 def test_gradients(backbone: str, layout: str) -> None:
     """Analytic against numerical derivatives of the logits by edge inputs."""
     model = model_of(backbone, hidden=2, layers=1)
-    batch, _ = batch_of([with_inputs(graph(3, [(0, 1), (1, 0), (2, 1)])), GRAPHS[5]], layout)
+    batch = batch_of([with_inputs(graph(3, [(0, 1), (1, 0), (2, 1)])), GRAPHS[5]], layout)
 
     def by_edges(edges: Tensor) -> Tensor:
         return model.head(model.encode(replace(batch, edges=edges)).graph)
@@ -235,7 +233,7 @@ def test_gradients(backbone: str, layout: str) -> None:
 @pytest.mark.parametrize("backbone", BACKBONES)
 def test_models_in_one_vmap_are_as_each_alone(backbone: str, layout: str) -> None:
     models = [model_of(backbone, seed=seed) for seed in range(3)]
-    batch, _ = batch_of(GRAPHS, layout)
+    batch = batch_of(GRAPHS, layout)
     state, _ = torch.func.stack_module_state(models)
 
     class Vectors(nn.Module):
@@ -273,7 +271,7 @@ def test_forward_takes_edge_attr_and_graph_attr(backbone: str) -> None:
     model = model_of(backbone)
     x, edge_index, batch = edge_arguments(GRAPHS)
     got = model(x, edge_index, batch, edge_attr(GRAPHS), graph_attr(GRAPHS))
-    torch.testing.assert_close(got, model.head(model.encode(batch_of(GRAPHS, "packed")[0]).graph))
+    torch.testing.assert_close(got, model.head(model.encode(batch_of(GRAPHS, "packed")).graph))
 
 
 @pytest.mark.parametrize("backbone", BACKBONES)
@@ -302,13 +300,13 @@ def test_without_channels_nothing_is_added() -> None:
     torch.manual_seed(0)
     model = SARGNN(ModelConfig(), 3, 2)
     assert not [name for name in model.state_dict() if "edge" in name]
-    batch, _ = batch_of(EXAMPLES, "packed")
+    batch = batch_of(EXAMPLES, "packed")
     assert batch.edges is None
     assert batch.graph_x is None
 
 
 def test_graph_inputs_end_the_graph_vector() -> None:
-    batch, _ = batch_of(GRAPHS, "padded")
+    batch = batch_of(GRAPHS, "padded")
     vector = model_of("gcn").encode(batch).graph
     assert vector.shape[1] == SIZES["memory"] + GRAPH_INPUTS
     torch.testing.assert_close(vector[:, -GRAPH_INPUTS:], graph_attr(GRAPHS))

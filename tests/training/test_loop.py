@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from literal import kernels
+from literal import COMMON, kernels
 from sargnn.batching import Batch
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.features.encoder import Encoder
@@ -327,7 +327,7 @@ class Fixed(GraphModel):
 
 def test_cross_entropy_by_hand() -> None:
     graphs = pack([(1, [])] * 4, y=[0, 0, 0, 1], classes=["a", "b"])
-    batch = TensorSet(graphs, np.ones((4, 1), np.float32)).batch(np.arange(4))
+    batch = TensorSet(graphs, np.ones((4, 1), np.float32)).batch(np.arange(4), COMMON)
     plain = loss_of(Fixed(), TASK, batch, TrainingConfig())
     assert plain.item() == pytest.approx((3 * -log(3 / 4) - log(1 / 4)) / 4)
 
@@ -356,7 +356,7 @@ def test_the_mean_training_loss_counts_graphs_and_not_batches() -> None:
 def two_graphs(request: pytest.FixtureRequest) -> Batch:
     """Three nodes with truth 3, 1, 0, and two nodes of which nothing is known."""
     graphs = pack([(3, []), (2, [])], y=[0, 1], classes=["a", "b"], true_saliency=[3.0, 1, 0, 0, 0])
-    return TensorSet(graphs, np.ones((5, 1), np.float32), layout=request.param).batch(np.arange(2))
+    return TensorSet(graphs, np.ones((5, 1), np.float32), layout=request.param).batch(np.arange(2), COMMON)
 
 
 def saliency_of(batch: Batch, *values: float) -> Tensor:
@@ -396,7 +396,7 @@ def test_a_saliency_of_zero_where_the_truth_is_not_gives_a_finite_loss(two_graph
 
 def divergence(state: TrainingState, data: TensorSet) -> float:
     with torch.no_grad():
-        batch = data.batch(FOLD.train)
+        batch = data.batch(FOLD.train, state.model.layouts)
         return saliency_divergence(batch, state.model.eval().encode(batch).saliency, ()).item()
 
 
@@ -550,20 +550,6 @@ def fitted(layout: str = "auto", **values: Any) -> list[dict[str, Any]]:
     state = TrainingState.start(state.model.double(), TASK, config)
     data = TensorSet(shapes(truth=True), data.x.double().numpy(), layout=data.layout)
     return timeless(list(fit(state, data, FOLD, config)))
-
-
-@pytest.mark.usefixtures("no_kernels")
-def test_training_in_pairs_is_training_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-    paired = TensorSet._paired
-    monkeypatch.setattr(TensorSet, "_paired", lambda self, *pairs: made.append("pairs") or paired(self, *pairs))
-    in_pairs = fitted(training__saliency_weight=0.5)
-    assert made
-    made.clear()
-    one_by_one = fitted("padded", training__saliency_weight=0.5)
-    assert not made
-    for mine, theirs in zip(in_pairs, one_by_one, strict=True):
-        assert mine == pytest.approx(theirs, rel=1e-9)
 
 
 @pytest.mark.parametrize("model", ["sar-gcn", "sar-gin", "sar-gat", "gcn"])

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor
 from torch.nn import functional as F
 
-if TYPE_CHECKING:
-    from sargnn.batching.tensor_set import Held, HeldRows
-
-__all__ = ["Batch", "once", "structural"]
+__all__ = ["Batch", "once"]
 
 
 class once:
@@ -28,17 +25,6 @@ class once:
 
     def __get__(self, batch: Any, owner: type | None = None) -> Tensor:
         value = batch.__dict__[self.name] = self.compute(batch)
-        return value
-
-
-class structural(once):
-    """A value for each edge that follows from the structure alone: it is stored with the set, where a batch that comes
-    from one finds it."""
-
-    def __get__(self, batch: Any, owner: type | None = None) -> Tensor:
-        if batch.held is None:
-            return super().__get__(batch, owner)
-        value = batch.__dict__[self.name] = batch.held.laid_out(self.name)
         return value
 
 
@@ -58,8 +44,6 @@ class Batch(ABC):
     num_graphs: int
     has_padding = False
     """Whether some rows of a node tensor are no node."""
-    held: Held | HeldRows | None = None
-    """Where the set that the batch comes from holds its edges."""
 
     @abstractmethod
     def softmax_nodes(self, scores: Tensor) -> Tensor:
@@ -109,9 +93,9 @@ class Batch(ABC):
     def aggregate(self, weights: Tensor, h: Tensor) -> Tensor:
         """``sum_j weights_ij h_j`` over each closed neighbourhood: edge, node -> node."""
 
-    @abstractmethod
     def neighbour_sum(self, weights: Tensor, v: Tensor) -> Tensor:
         """``sum_j weights_ij v_j`` of one number a node: edge, node -> node."""
+        return self.aggregate(weights, v.unsqueeze(-1)).squeeze(-1)
 
     def weighted_mean(self, weights: Tensor, t: Tensor, z: Tensor) -> Tensor:
         """``sum_j weights_ij t_j z_j / sum_j weights_ij t_j`` over each closed neighbourhood, the weights free of
@@ -156,13 +140,13 @@ class Batch(ABC):
         """1 at every edge that is not a self-loop."""
         return self.ones - self.loops
 
-    @structural
+    @once
     def renormalised(self) -> Tensor:
         """GCN's local weights D̃^-1/2 Ã D̃^-1/2: edge."""
         scale = self.degrees.rsqrt()
         return self.at_target(scale) * self.at_source(scale) * self.ones
 
-    @structural
+    @once
     def renormalised_exp(self) -> Tensor:
         """exp of GCN's local weights: edge."""
         return self.renormalised.exp() * self.ones

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctypes import c_int64, c_void_p
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,18 +42,22 @@ class CompressedRows:
         self._edge_ptr = torch.from_numpy(edge_ptr)  # of every node
         self._node_ptr = torch.from_numpy(data.node_ptr.astype(np.int64))
         self._edges_of_graph = torch.from_numpy(edge_ptr[data.node_ptr])
-        self._stored: dict[str, Tensor] = {}
         self.edge_x: Float[Tensor, "Fe E"] | None = None
         if data.edge_x is not None:
             loops = data.edge_x.new_zeros(len(data.edge_x), nodes)
             self.edge_x = torch.cat([data.edge_x, loops], dim=1).index_select(1, self._order)
 
-    def stored(self, name: str, data: TensorSet) -> Float[Tensor, " E"]:
-        """A structural value of every edge of the set, which is passed and not kept: it keeps this."""
-        if name not in self._stored:
-            between, loops = data.stored(name)
-            self._stored[name] = torch.cat([between, loops[:-1]]).index_select(0, self._order)
-        return self._stored[name]
+    @cached_property
+    def renormalised(self) -> Float[Tensor, " E"]:
+        """GCN's local weight of every edge of the set."""
+        whole = self.sums(torch.arange(len(self._node_ptr) - 1))
+        degrees = whole.edge_ptr.diff()
+        scale = degrees.to(self._dtype).rsqrt()
+        return scale.repeat_interleave(degrees) * scale.index_select(0, whole.source)
+
+    @cached_property
+    def renormalised_exp(self) -> Float[Tensor, " E"]:
+        return self.renormalised.exp()
 
     def sums(self, index: Int[Tensor, " B"]) -> Sums:
         """The structure of the graphs at ``index``."""

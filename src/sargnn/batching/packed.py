@@ -65,9 +65,6 @@ class ListedBatch(Batch):
         """``g_i . h_j`` of every edge j -> i."""
         return (g.index_select(0, self.target) * h.index_select(0, self.source)).sum(-1)
 
-    def neighbour_sum(self, weights: Float[Tensor, "... E"], v: Float[Tensor, "... N"]) -> Float[Tensor, "... N"]:
-        return self.aggregate(weights, v.unsqueeze(-1)).squeeze(-1)
-
     def moments(self, h: Float[Tensor, "N d"]) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"], Float[Tensor, ""]]:
         mean = h.mean(0)
         return mean, (h - mean).square().mean(0), h.new_tensor(float(len(h)))  # var_mean takes ten times as long

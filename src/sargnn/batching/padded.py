@@ -1,21 +1,16 @@
-"""The padded layout, one graph or two to a matrix: faster for small graphs, and of fixed shape."""
+"""The padded layout: faster for small graphs, and of fixed shape."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn import functional as F
 
 from sargnn.batching.base import Batch, once
 
-if TYPE_CHECKING:
-    from sargnn.batching.tensor_set import Held
-
-__all__ = ["PaddedBatch", "PairedBatch"]
+__all__ = ["PaddedBatch"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +35,13 @@ class PaddedBatch(Batch):
     truth: Float[Tensor, "B n"] | None = None
     edges: Float[Tensor, "Fe B n n"] | None = None
     graph_x: Float[Tensor, "B Fg"] | None = None
-    held: Held | None = None
 
     @property
     def num_graphs(self) -> int:  # type: ignore[override]
         return len(self.x)
 
     def softmax_nodes(self, scores: Float[Tensor, "... B n"]) -> Float[Tensor, "... B n"]:
-        return (scores + self._floor.squeeze(-2)).softmax(-1) * self._real
+        return (scores + self._floor).softmax(-1) * self._real
 
     def pool(self, weights: Float[Tensor, "... B n"], h: Float[Tensor, "... B n d"]) -> Float[Tensor, "... B d"]:
         if _fuses(h):
@@ -58,7 +52,8 @@ class PaddedBatch(Batch):
         return self.pool(self._real, h)
 
     def max(self, h: Float[Tensor, "B n d"]) -> Float[Tensor, "B d"]:
-        return _largest(h, self.mask)
+        largest = h.masked_fill(~self.mask.unsqueeze(-1), float("-inf")).amax(-2)
+        return largest.masked_fill(~self.mask.any(-1, keepdim=True), 0.0)
 
     def spread(self, g: Float[Tensor, "... B d"]) -> Float[Tensor, "... B n d"]:
         return g.unsqueeze(-2).expand(*g.shape[:-1], self.mask.shape[-1], g.shape[-1])
@@ -70,16 +65,17 @@ class PaddedBatch(Batch):
     def resemblance(self, g: Float[Tensor, "B d"], h: Float[Tensor, "B n d"]) -> Float[Tensor, "B n"]:
         if _fuses(h):
             return super().resemblance(g, h)
-        return self._attention(g.unsqueeze(-2), h).squeeze(-2)
+        return self._attention(g, h).squeeze(-2)
 
     def read(self, g: Float[Tensor, "B d"], h: Float[Tensor, "B n d"]) -> Float[Tensor, "B d"]:
         if _fuses(h):
             return super().read(g, h)
-        return (self._attention(g.unsqueeze(-2), h) @ h).squeeze(-2)
+        return (self._attention(g, h) @ h).squeeze(-2)
 
-    def _attention(self, g: Float[Tensor, "rows k d"], h: Float[Tensor, "rows n d"]) -> Float[Tensor, "rows k n"]:
-        """Softmax of ``g hᵀ`` over the nodes of each of the ``k`` graphs of a row."""
-        return torch.baddbmm(self._floor, g, h.mT).softmax(-1) * self.own
+    def _attention(self, g: Float[Tensor, "B d"], h: Float[Tensor, "B n d"]) -> Float[Tensor, "B 1 n"]:
+        """Softmax of ``g_b . h_j`` over the nodes of each graph."""
+        scores = torch.baddbmm(self._floor.unsqueeze(-2), g.unsqueeze(-2), h.mT)
+        return scores.softmax(-1) * self._real.unsqueeze(-2)
 
     def at_source(self, v: Float[Tensor, "... B n"]) -> Float[Tensor, "... B #n n"]:
         return v.unsqueeze(-2)
@@ -131,84 +127,15 @@ class PaddedBatch(Batch):
         return self.mask.to(self.x.dtype)
 
     @once
-    def own(self) -> Float[Tensor, "B 1 n"]:
-        """1 where a node belongs to the graph of its row."""
-        return self._real.unsqueeze(-2)
-
-    @once
-    def _floor(self) -> Float[Tensor, "rows own n"]:
+    def _floor(self) -> Float[Tensor, "B n"]:
         # A floor and not -inf: a graph without any node gives zeros instead of NaN.
-        return (self.own - 1) * 1e30
+        return (self._real - 1) * 1e30
 
     @once
     def _apart(self) -> Bool[Tensor, "B n n"]:
         return self.closed == 0
 
 
-@dataclass(frozen=True, eq=False)
-class PairedBatch(PaddedBatch):
-    """Padded, but every row of ``n`` nodes holds two graphs, a large one and a small one, so that little is padding.
-
-    Graphs are numbered row after row: graph ``2 r`` comes first in row ``r``, graph ``2 r + 1`` second. Of an odd
-    number of graphs the last is alone.
-    """
-
-    x: Float[Tensor, "rows n F"]
-    closed: Float[Tensor, "rows n n"]
-    mask: Bool[Tensor, "rows n"]
-    y: Int[Tensor, " B"] | None = None
-    truth: Float[Tensor, "rows n"] | None = None
-    edges: Float[Tensor, "Fe rows n n"] | None = None
-    own: Float[Tensor, "rows 2 n"] = field(kw_only=True)
-    """1 where a node is of the first, of the second graph of its row."""
-    graphs: int = field(kw_only=True)
-
-    @property
-    def num_graphs(self) -> int:  # type: ignore[override]
-        return self.graphs
-
-    def softmax_nodes(self, scores: Float[Tensor, "... rows n"]) -> Float[Tensor, "... rows n"]:
-        return ((scores.unsqueeze(-2) + self._floor).softmax(-1) * self.own).sum(-2)
-
-    def pool(self, weights: Float[Tensor, "... rows n"], h: Float[Tensor, "... rows n d"]) -> Float[Tensor, "... B d"]:
-        return self._by_graph((weights.unsqueeze(-2) * self.own) @ h)
-
-    def sum(self, h: Float[Tensor, "... rows n d"]) -> Float[Tensor, "... B d"]:
-        return self._by_graph(self.own @ h)
-
-    def max(self, h: Float[Tensor, "rows n d"]) -> Float[Tensor, "B d"]:
-        return self._by_graph(_largest(h.unsqueeze(-3), self.own > 0))
-
-    def spread(self, g: Float[Tensor, "... B d"]) -> Float[Tensor, "... rows n d"]:
-        return self.own.mT @ self._by_row(g)
-
-    def compare(self, g: Float[Tensor, "... B d"], h: Float[Tensor, "rows n d"]) -> Float[Tensor, "... rows n"]:
-        return (self._by_row(g) @ h.mT * self.own).sum(-2)
-
-    def resemblance(self, g: Float[Tensor, "B d"], h: Float[Tensor, "rows n d"]) -> Float[Tensor, "rows n"]:
-        return self._attention(self._by_row(g), h).sum(-2)
-
-    def read(self, g: Float[Tensor, "B d"], h: Float[Tensor, "rows n d"]) -> Float[Tensor, "B d"]:
-        return self._by_graph(self._attention(self._by_row(g), h) @ h)
-
-    def _by_graph(self, pairs: Float[Tensor, "... rows 2 d"]) -> Float[Tensor, "... B d"]:
-        return pairs.flatten(-3, -2)[..., : self.graphs, :]
-
-    def _by_row(self, g: Float[Tensor, "... B d"]) -> Float[Tensor, "... rows 2 d"]:
-        whole = F.pad(g, (0, 0, 0, 1)) if self.graphs % 2 else g
-        return whole.unflatten(-2, (-1, 2))
-
-    @once
-    def uniform(self) -> Float[Tensor, "rows n"]:
-        return (self.own / self.own.sum(-1, keepdim=True).clamp(min=1)).sum(-2)
-
-
 def _fuses(h: Tensor) -> bool:
     """Whether a compiler makes one kernel of products and sums: a product with one row is a kernel of its own."""
     return h.is_cuda and torch.compiler.is_compiling()
-
-
-def _largest(h: Float[Tensor, "... n d"], kept: Bool[Tensor, "... n"]) -> Float[Tensor, "... d"]:
-    """The largest value of each feature over the rows that are ``kept``, 0 where there are none."""
-    largest = h.masked_fill(~kept.unsqueeze(-1), float("-inf")).amax(-2)
-    return largest.masked_fill(~kept.any(-1, keepdim=True), 0.0)

@@ -17,11 +17,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from sargnn.batching import Batch, FilledBatch, PaddedBatch
-from sargnn.batching.tensor_set import TensorSet, choose_layout, held_set
+from sargnn.batching.layouts import Layout
+from sargnn.batching.tensor_set import TensorSet, held_set
+from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet
-from sargnn.training.trained_model import TrainedModel
 
-__all__ = ["Block", "Fields", "Room", "make_block"]
+__all__ = ["BatchStack", "Fields", "Room", "make_stack"]
 
 Fields = dict[str, Tensor]
 """The tensors of K batches, by the names they have in a batch, each with a leading axis for the model."""
@@ -41,7 +42,7 @@ class Room(NamedTuple):
         return Room(*(max(own, need + need // 10) for own, need in zip(self, other, strict=True)))
 
 
-class Block(ABC):
+class BatchStack(ABC):
     """Graphs in rows, the ``held`` ones in their order, and each member's own inputs.
 
     ``sets`` have the same graphs with the inputs of one encoder each; ``encoder`` says which are whose. After the last
@@ -83,7 +84,7 @@ class Block(ABC):
         return self.y[rows], rows >= 0
 
 
-class PaddedBlock(Block):
+class PaddedStack(BatchStack):
     """The ``used`` graphs padded to one size: for small graphs of similar sizes."""
 
     def __init__(self, sets: Sequence[TensorSet], encoder: Sequence[int], used: np.ndarray) -> None:
@@ -112,10 +113,10 @@ class PaddedBlock(Block):
         return fields
 
     def batch(self, fields: Fields, graphs: int) -> PaddedBatch:
-        return PaddedBatch(**fields)  # type: ignore[arg-type]
+        return PaddedBatch(**fields)
 
 
-class FilledBlock(Block):
+class FilledStack(BatchStack):
     """Nodes and edges listed: for graphs of any sizes."""
 
     def __init__(self, sets: Sequence[TensorSet], encoder: Sequence[int]) -> None:
@@ -156,17 +157,15 @@ class FilledBlock(Block):
         return FilledBatch(**fields, num_graphs=graphs + 1)
 
 
-def make_block(graphs: GraphSet, models: Sequence[TrainedModel], used: np.ndarray, device: torch.device) -> Block:
-    """The block that suits the sizes of the ``used`` graphs."""
-    encoders = {id(trained.encoder): trained.encoder for trained in models}
-    numbers = {key: number for number, key in enumerate(encoders)}
-    sets = [held_set(graphs, encoder, device=device) for encoder in encoders.values()]
-    encoder = [numbers[id(trained.encoder)] for trained in models]
-    layout = models[0].settings.training.layout
-    dense = models[0].model.stacked_layouts == ("padded",)
-    if dense or (choose_layout(graphs.sizes[used]) if layout == "auto" else layout) == "padded":
-        return PaddedBlock(sets, encoder, used)
-    return FilledBlock(sets, encoder)
+def make_stack(
+    graphs: GraphSet, encoders: Sequence[Encoder], used: np.ndarray, layout: Layout, device: torch.device
+) -> BatchStack:
+    """The ``used`` graphs in that layout for members that have one encoder each, some of them the same."""
+    own = {id(encoder): encoder for encoder in encoders}
+    numbers = {key: number for number, key in enumerate(own)}
+    sets = [held_set(graphs, encoder, device=device) for encoder in own.values()]
+    encoder = [numbers[id(encoder)] for encoder in encoders]
+    return PaddedStack(sets, encoder, used) if layout == "padded" else FilledStack(sets, encoder)
 
 
 def _stacked(inputs: Sequence[Tensor]) -> Tensor | None:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from sargnn.batching import Batch, CompressedBatch, PackedBatch, PaddedBatch, PairedBatch
+from sargnn.batching import Batch, CompressedBatch, PackedBatch, PaddedBatch
 from sargnn.batching.compressed_rows import CompressedRows
-from sargnn.batching.kernels import library
+from sargnn.batching.layouts import AskedLayout, Layout, choose_layout
 from sargnn.data.cache import data_folder
 from sargnn.data.graphs import GraphSet, ranges
 from sargnn.data.set_chunks import SetChunks
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamedSet", "TensorSet", "held_set", "tensor_set"]
 
-PADDED_NODES = 128
-"""Graphs beyond this size are packed unless asked otherwise."""
-NODE_WORK = 128
-"""What a node costs whatever its neighbours, counted in neighbours."""
 HELD = 2**28
 """Bytes that edges and inputs of a set may take in memory; larger sets are read and encoded batch by batch."""
 
@@ -53,7 +50,7 @@ class TensorSet:
         edge_x: np.ndarray | None = None,
         graph_x: np.ndarray | None = None,
         device: torch.device | str = "cpu",
-        layout: Literal["auto", "packed", "padded"] = "auto",
+        layout: AskedLayout = "auto",
     ) -> None:
         self.device = torch.device(device)
         self.layout = layout
@@ -78,7 +75,6 @@ class TensorSet:
         if graphs.true_saliency is not None:
             self._truth = self._put(_with_zero_row(_distribution(graphs))).to(self.x.dtype)
             self.truth = self._truth[:-1]
-        self._stored: dict[str, tuple[Tensor, Tensor]] = {}
 
     def _put(self, values: np.ndarray) -> Tensor:
         tensor = torch.from_numpy(values)
@@ -87,28 +83,14 @@ class TensorSet:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def batch(self, index: np.ndarray) -> Batch:
-        """The graphs at ``index`` in the layout that was asked for or, by default, that suits their sizes."""
-        layout = choose_layout(self.sizes[index]) if self.layout == "auto" else self.layout
-        return self.padded(index) if layout == "padded" else self.packed(index)
-
-    def fastest_batch(self, index: np.ndarray, *, ordered: bool = False, traced: bool = False) -> Batch:
-        """The same graphs for a model that knows a batch by its primitives alone: by the C kernels where there are
-        some, else in pairs where that saves padding.
-
-        ``ordered``: as at ``index``; otherwise in any order. ``traced``: for ``torch.compile``, which cannot see into
-        the kernels.
-        """
-        if self.layout != "auto":
-            return self.batch(index)
-        if not traced and self.device.type == "cpu" and library(self.x.dtype) is not None:
+    def batch(self, index: np.ndarray, layouts: Sequence[Layout], *, traced: bool = False) -> Batch:
+        """The graphs at ``index`` in the best of the ``layouts`` that a model takes, see :func:`choose_layout`."""
+        layout = choose_layout(
+            layouts, self.sizes[index], self.layout, device=self.device, dtype=self.x.dtype, traced=traced
+        )
+        if layout == "compressed":
             return self.compressed(index)
-        if ordered or choose_layout(self.sizes[index]) == "packed":
-            return self.batch(index)
-        order, sizes = _pairs(index, self.sizes)
-        alone, together = int(sizes.max()), int(sizes.sum(1).max())
-        saves = together * (together + NODE_WORK) < 2 * alone * (alone + NODE_WORK)
-        return self._paired(order, sizes) if saves else self.padded(index)
+        return self.packed(index) if layout == "packed" else self.padded(index)
 
     def packed(self, index: np.ndarray | Tensor) -> PackedBatch:
         index = np.asarray(index.cpu()) if isinstance(index, Tensor) else index
@@ -130,7 +112,7 @@ class TensorSet:
         chosen = torch.from_numpy(np.ascontiguousarray(index, np.int64))
         rows = self.rows
         return CompressedBatch(
-            rows.gather(self.x, chosen), rows.sums(chosen), held=HeldRows(self, chosen),
+            rows.gather(self.x, chosen), rows.sums(chosen), rows=rows, index=chosen,
             truth=None if self.truth is None else rows.gather(self.truth, chosen),
             edges=None if rows.edge_x is None else rows.edge_values(rows.edge_x, chosen),
             **self._of_graphs(index),
@@ -146,89 +128,26 @@ class TensorSet:
         sizes = self.sizes[index, None]
         place = np.arange(sizes.max() if size is None else size)
         mask = place < sizes
-        nodes = np.where(mask, self.node_ptr[index, None] + place, self.node_ptr[-1])
-        return PaddedBatch(**self._dense(index, nodes, mask, np.arange(len(index)) * len(place) ** 2))
-
-    def paired(self, index: np.ndarray) -> PairedBatch:
-        """The graphs at ``index`` two by two, the largest with the smallest, and so in another order."""
-        return self._paired(*_pairs(index, self.sizes))
-
-    def _paired(self, order: np.ndarray, sizes: np.ndarray) -> PairedBatch:
-        middle, end = sizes.cumsum(1).T[..., None]
-        place = np.arange(end.max())
-        first, mask = place < middle, place < end
-        starts = np.zeros_like(sizes)
-        starts.ravel()[: len(order)] = self.node_ptr[order]
-        nodes = np.where(mask, np.where(first, starts[:, :1], starts[:, 1:] - middle) + place, self.node_ptr[-1])
-        corners = np.arange(len(mask))[:, None] * len(place) ** 2 + np.array([0, len(place) + 1]) * middle
-        own = self._put(np.stack([first, mask & ~first], axis=1)).to(self.x.dtype)
-        return PairedBatch(**self._dense(order, nodes, mask, corners.ravel()), own=own, graphs=len(order))
-
-    def _dense(self, index: np.ndarray, nodes: np.ndarray, mask: np.ndarray, corners: np.ndarray) -> dict[str, Any]:
-        """Fields of a padded batch whose row r holds ``nodes[r]`` (padding: the row of zeros), where the matrix of each
-        graph of ``index`` begins at its corner."""
-        counts = self.edge_ptr[index + 1] - self.edge_ptr[index]
-        edges, rows = self._put(ranges(self.edge_ptr, index)), self._put(nodes.ravel())
+        rows = self._put(np.where(mask, self.node_ptr[index, None] + place, self.node_ptr[-1]).ravel())
+        edges, counts = self._put(ranges(self.edge_ptr, index)), self.edge_ptr[index + 1] - self.edge_ptr[index]
         source, target = (ends.index_select(0, edges) for ends in self.edges)
-        positions = self._put(np.repeat(corners[: len(index)], counts)) + source + target * mask.shape[1]
-        closed = self.x.new_zeros(*mask.shape, mask.shape[1])
+        corners = self._put(np.repeat(np.arange(len(index)) * len(place) ** 2, counts))  # of each edge's matrix
+        positions = corners + source + target * len(place)
+        closed = self.x.new_zeros(*mask.shape, len(place))
         closed.view(-1).index_fill_(0, positions, 1)
         closed.diagonal(dim1=1, dim2=2).fill_(1)
-        return {
-            "x": self._x.index_select(0, rows).view(*mask.shape, -1),
-            "closed": closed,
-            "mask": self._put(mask),
-            "truth": None if self._truth is None else self._truth.index_select(0, rows).view(mask.shape),
-            "edges": None if self.edge_x is None else _laid_out(self.edge_x, edges, positions, closed.shape),
-            "held": Held(self, edges, rows, positions, closed.shape),
+        return PaddedBatch(
+            self._x.index_select(0, rows).view(*mask.shape, -1), closed, self._put(mask),
+            truth=None if self._truth is None else self._truth.index_select(0, rows).view(mask.shape),
+            edges=None if self.edge_x is None else _laid_out(self.edge_x, edges, positions, closed.shape),
             **self._of_graphs(index),
-        }
+        )  # fmt: skip
 
     def _of_graphs(self, index: np.ndarray) -> dict[str, Any]:
         """What is known of each graph as a whole."""
         chosen = self._put(index)
         known = {"y": self.y, "graph_x": self.graph_x}
         return {name: None if value is None else value.index_select(0, chosen) for name, value in known.items()}
-
-    def stored(self, name: str) -> tuple[Float[Tensor, " E"], Float[Tensor, " nodes"]]:
-        """A structural value of every edge between two nodes, and of every self-loop with that of padding last."""
-        if name not in self._stored:
-            whole = self.packed(np.arange(len(self)))
-            between, loops = getattr(whole, name).tensor_split([self.edges.shape[1]])
-            alone = PackedBatch.from_edges(self.x.new_empty(1, 1), self.edges[:, :0])
-            self._stored[name] = between.clone(), torch.cat([loops, getattr(alone, name)])
-        return self._stored[name]
-
-
-class Held:
-    """Where a padded batch finds its edges and nodes in the set, and where its edges go."""
-
-    def __init__(self, data: TensorSet, edges: Tensor, nodes: Tensor, positions: Tensor, shape: torch.Size) -> None:
-        self.data = data
-        self.edges = edges
-        self.nodes = nodes
-        self.positions = positions
-        self.shape = shape
-
-    def laid_out(self, name: str) -> Float[Tensor, "rows n n"]:
-        """The structural value of that name as an edge tensor."""
-        between, loops = self.data.stored(name)
-        out = _laid_out(between, self.edges, self.positions, self.shape)
-        out.diagonal(dim1=1, dim2=2).copy_(loops.index_select(0, self.nodes).view(self.shape[:2]))
-        return out
-
-
-class HeldRows:
-    """Where a compressed batch finds its edges in the set."""
-
-    def __init__(self, data: TensorSet, index: Int[Tensor, " B"]) -> None:
-        self.data = data
-        self.index = index
-
-    def laid_out(self, name: str) -> Float[Tensor, " E"]:
-        """The structural value of that name as an edge tensor."""
-        rows = self.data.rows
-        return rows.edge_values(rows.stored(name, self.data), self.index)
 
 
 class StreamedSet(TensorSet):
@@ -243,7 +162,7 @@ class StreamedSet(TensorSet):
         *,
         often: bool = False,
         device: torch.device | str = "cpu",
-        layout: Literal["auto", "packed", "padded"] = "auto",
+        layout: AskedLayout = "auto",
     ) -> None:
         self.graphs = graphs
         self.encoder = encoder
@@ -262,10 +181,6 @@ class StreamedSet(TensorSet):
         part = self._part(index)
         return part.padded(np.arange(len(part)), size)
 
-    def _paired(self, order: np.ndarray, sizes: np.ndarray) -> PairedBatch:
-        part = self._part(order)
-        return part._paired(np.arange(len(part)), sizes)
-
     def compressed(self, index: np.ndarray) -> CompressedBatch:
         part = self._part(index)
         return part.compressed(np.arange(len(part)))
@@ -282,7 +197,7 @@ def tensor_set(
     *,
     often: bool = False,
     device: torch.device | str = "cpu",
-    layout: Literal["auto", "packed", "padded"] = "auto",
+    layout: AskedLayout = "auto",
 ) -> TensorSet:
     """The graphs with inputs made by ``encoder``: all at once, or batch by batch if they would take more than ``HELD``
     bytes; then what takes long is made once if the set is to be read ``often``."""
@@ -326,33 +241,6 @@ def _laid_out(
     """The values of the ``chosen`` edges, each at its position in matrices of that shape, which are 0 elsewhere."""
     out = values.new_zeros(*values.shape[:-1], shape.numel())
     return out.index_copy_(-1, positions, values.index_select(-1, chosen)).unflatten(-1, shape)
-
-
-def choose_layout(sizes: np.ndarray) -> Literal["packed", "padded"]:
-    """Padded where padding wastes little: small graphs of similar sizes.
-
-    >>> choose_layout(np.array([4, 25])), choose_layout(np.array([30, 30, 620]))
-    ('padded', 'packed')
-    """
-    largest, mean = int(sizes.max()), float(sizes.mean())
-    return "padded" if largest <= PADDED_NODES and largest <= 2.5 * mean + 8 else "packed"
-
-
-def _pairs(index: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The graphs at ``index`` in pairs, the largest with the smallest, pair after pair; and their sizes ``[pairs, 2]``,
-    0 for the partner that the last of an odd number lacks.
-
-    >>> order, sizes = _pairs(np.array([0, 1, 2]), sizes=np.array([3, 9, 5]))
-    >>> order.tolist(), sizes.tolist()
-    ([1, 0, 2], [[9, 3], [5, 0]])
-    """
-    falling = index[np.argsort(-sizes[index], kind="stable")]
-    half = (len(index) + 1) // 2
-    order = np.empty_like(falling)
-    order[::2], order[1::2] = falling[:half], falling[half:][::-1]
-    paired = np.zeros((half, 2), np.int64)
-    paired.ravel()[: len(order)] = sizes[order]
-    return order, paired
 
 
 def _with_zero_row(values: np.ndarray) -> np.ndarray:

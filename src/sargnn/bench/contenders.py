@@ -110,7 +110,7 @@ class Ours(Contender):
         self.task = task_of(work.graphs)
 
     def batch(self, index: np.ndarray) -> Batch:
-        return self.work.tensors.fastest_batch(index, traced=self.compiled)
+        return self.work.tensors.batch(index, self.model.layouts, traced=self.compiled)
 
     def loss(self, batch: Batch) -> Tensor:
         return (compiled_loss() if self.compiled else loss_of)(self.model, self.task, batch, TrainingConfig())

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from sargnn.batching.allocator import keep_freed_memory
+from sargnn.allocator import keep_freed_memory
 from sargnn.bench.contenders import CONTENDERS, Contender, Workload
 from sargnn.bench.timing import Times, interleave, seconds
 from sargnn.console import note

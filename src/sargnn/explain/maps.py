@@ -54,7 +54,7 @@ def node_saliency(
     with inference(model, data.device):
         parts = []
         for some in chunks(data, index):
-            batch = data.packed(some) if rule == "rollout" else data.batch(some)
+            batch = data.batch(some, ("packed",) if rule == "rollout" else model.layouts)
             parts.append(batch.per_node(batch_saliency(model, batch, rule)))
     return torch.cat([*parts, data.x.new_empty(0)])
 

@@ -84,7 +84,7 @@ def judged(model: Any, data: TensorSet, index: np.ndarray) -> tuple[np.ndarray, 
     """float64 [G, d], int64 [G]: the vectors that a model classifies graphs by, and the classes it gives them."""
     model.eval()
     with torch.inference_mode():
-        vectors = model.encode(data.batch(index)).graph
+        vectors = model.encode(data.batch(index, model.layouts)).graph
         return vectors.double().cpu().numpy(), model.head(vectors).argmax(1).cpu().numpy()
 
 

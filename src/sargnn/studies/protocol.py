@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sargnn.batching.tensor_set import PADDED_NODES
+from sargnn.batching.layouts import has_stacked_layout
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.protocol_splits import protocol_folds
@@ -216,8 +216,7 @@ def _vectorises(settings: Settings, graphs: GraphSet, device: torch.device) -> b
     """Whether K at once is possible and wanted: on a CPU, where it pays less, rows must be the same bits whatever was
     killed, and the rounding of K at once depends on K."""
     layouts = find_system(settings.name).model.stacked_layouts
-    too_large = layouts == ("padded",) and graphs.sizes.max() > PADDED_NODES
-    return device.type == "cuda" and bool(layouts) and not too_large
+    return device.type == "cuda" and has_stacked_layout(layouts, graphs.sizes)
 
 
 def _fit_alone(graphs: GraphSet, fold: Fold, job: Job, device: torch.device) -> Fitted:

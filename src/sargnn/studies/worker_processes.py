@@ -13,6 +13,7 @@ from multiprocessing import connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from sargnn.allocator import keep_freed_memory
 from sargnn.studies.bundles import Ended, Message, compute
 from sargnn.studies.executors import Place, cores
 from sargnn.studies.store import Job
@@ -92,6 +93,7 @@ def _serve(pipe: connection.Connection, work: str, threads: int) -> None:
     """The life of a worker process: bundles in, messages out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops its workers
     threading.Thread(target=_die_with_parent, daemon=True).start()
+    keep_freed_memory()
     import torch
 
     torch.set_num_threads(threads)

@@ -10,17 +10,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import cache
 from math import inf, isfinite, log2
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from sargnn.batching import Batch
-from sargnn.batching.allocator import keep_freed_memory
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.splits import Fold
 from sargnn.errors import Diverged, InputError
@@ -136,7 +135,6 @@ def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfi
     [1, 2, 3]
     """
     check_supervision(state.model, data, config)
-    keep_freed_memory()
     balance = class_balance(state.task, data, fold, config)
     blocks = learning_blocks(state.model, config.policy)
     try:
@@ -166,16 +164,11 @@ def predict_outputs(
     with torch.inference_mode(), _seeded(0, data.device):
         for start in range(0, len(index), batch_size):
             some = index[start : start + batch_size]
-            batch = data.fastest_batch(some, ordered=True) if takes_any_layout(model) else data.batch(some)
+            batch = data.batch(some, model.layouts)
             encoding = model.encode(batch)
             outputs.append(model.head(encoding.graph))
             saliency.append(tuple(batch.per_node(s) for s in encoding.saliency))
     return torch.cat(outputs), [torch.cat(layer) for layer in zip(*saliency, strict=True)]
-
-
-def takes_any_layout(model: GraphModel) -> bool:
-    """Whether the model knows a batch by its primitives alone."""
-    return "compressed" in model.layouts
 
 
 def snapshot(model: nn.Module) -> dict[str, Tensor]:
@@ -245,13 +238,12 @@ def _train_epoch(
     order = epoch_order(train, config.seed, epoch, strata)
     if model.fits_directly:
         return model.fit_directly(data, order, config.seed, config.class_weights == "balanced")
-    make_batch = partial(data.fastest_batch, traced=config.compile) if takes_any_layout(model) else data.batch
     compute_loss = compiled_loss() if config.compile else loss_of
     total = 0.0
     with _seeded(_mix(config.seed, epoch), data.device):
         size = config.graphs_a_step(len(train))
         for number, start in enumerate(range(0, len(order), size), 1):
-            batch = make_batch(order[start : start + size])
+            batch = data.batch(order[start : start + size], model.layouts, traced=config.compile)
             optimizer.zero_grad(set_to_none=True)
             loss = compute_loss(model, state.task, batch, config, balance)
             value = loss.item()
@@ -279,16 +271,8 @@ def loss_of(
 
 @cache
 def compiled_loss() -> Callable[..., Tensor]:
-    """:func:`loss_of` as compiled code, the same for batches of all sizes.
-
-    A compiled batch makes its structural values itself: what it would find in its set is out of the compiler's sight.
-    """
-    compiled = torch.compile(loss_of, dynamic=True)
-
-    def compute(model: GraphModel, task: Task, batch: Batch, *rest: Any) -> Tensor:
-        return compiled(model, task, replace(batch, held=None) if batch.held else batch, *rest)  # type: ignore[type-var]
-
-    return compute
+    """:func:`loss_of` as compiled code, the same for batches of all sizes."""
+    return torch.compile(loss_of, dynamic=True)
 
 
 def saliency_divergence(batch: Batch, saliency: tuple[Tensor, ...], layers: tuple[int, ...]) -> Tensor:

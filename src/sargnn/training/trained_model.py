@@ -93,8 +93,7 @@ class TrainedModel:
     def tensors(self, graphs: GraphSet, device: torch.device | str = "cpu", *, often: bool = False) -> TensorSet:
         """The graphs with their inputs encoded, on the device, in the layout of the settings; to be read once, or
         ``often``."""
-        layout = "packed" if self.model.layouts == ("packed",) else self.settings.training.layout
-        return tensor_set(graphs, self.encoder, often=often, device=device, layout=layout)
+        return tensor_set(graphs, self.encoder, often=often, device=device, layout=self.settings.training.layout)
 
     def predict(self, graphs: GraphSet) -> Prediction:
         """Class probabilities and node saliency of every graph, on the model's own device."""

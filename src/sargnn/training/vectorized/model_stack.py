@@ -18,7 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sargnn.batching.stacks import Block, Fields, Room, make_block
+from sargnn.batching.layouts import choose_layout
+from sargnn.batching.stacks import BatchStack, Fields, Room, make_stack
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold
@@ -75,7 +76,8 @@ class ModelStack:
         self.device = torch.device(device)
         self.models = _untrained(graphs, settings, members)
         used = np.unique(np.concatenate([part for m in members for part in (m.fold.train, m.fold.validation)]))
-        self.block = make_block(graphs, self.models, used, self.device)
+        layout = choose_layout(self.models[0].model.stacked_layouts, graphs.sizes[used], self.config.layout)
+        self.batches = make_stack(graphs, [trained.encoder for trained in self.models], used, layout, self.device)
         self.task = self.models[0].task
         self.strata = self.task.strata(self.task.targets(graphs))
         self.weights = StackedWeights([trained.model.to(self.device) for trained in self.models], self.config.policy)
@@ -85,9 +87,9 @@ class ModelStack:
         self.stream = torch.cuda.Stream() if self.device.type == "cuda" else None
         self.size = _common_size(members)
         self.steps = max(_steps(members, self.size))
-        self.step = _TrainStep(self.weights, self.task, self.block, self.config, members, self.size)
-        self.assess = _Assessment(self.weights, self.task, self.block, members)
-        check_supervision(self.models[0].model, self.block.data, self.config)
+        self.step = _TrainStep(self.weights, self.task, self.batches, self.config, members, self.size)
+        self.assess = _Assessment(self.weights, self.task, self.batches, members)
+        check_supervision(self.models[0].model, self.batches.data, self.config)
 
     def __iter__(self) -> Iterator[list[dict[str, Any]]]:
         """Train until every member's epochs or patience have run out."""
@@ -133,9 +135,9 @@ class ModelStack:
             train = member.fold.train
             strata = self.strata[train] if self.config.sampling == "balanced" else None
             order[k, : len(train)] = epoch_order(train, member.training.seed, self.epoch, strata)
-        batches = order.reshape(len(self.members), self.steps, size).swapaxes(0, 1)
-        self.step.start_epoch(self.rates, self.epoch, self.block.room(batches))
-        for rows in self.block.rows(batches):
+        parts = order.reshape(len(self.members), self.steps, size).swapaxes(0, 1)
+        self.step.start_epoch(self.rates, self.epoch, self.batches.room(parts))
+        for rows in self.batches.rows(parts):
             self.step(rows)
 
     def _record(self, losses: np.ndarray, scores: np.ndarray, seconds: float) -> list[dict[str, Any]]:
@@ -174,20 +176,20 @@ class _TrainStep:
         self,
         weights: StackedWeights,
         task: Task,
-        block: Block,
+        batches: BatchStack,
         config: TrainingConfig,
         members: Sequence[Member],
         size: int,
     ) -> None:
-        self.weights, self.task, self.block, self.config, self.size = weights, task, block, config, size
-        device = block.device
+        self.weights, self.task, self.batches, self.config, self.size = weights, task, batches, config, size
+        device = batches.device
         self.first, self.second = torch.zeros_like(weights.flat), torch.zeros_like(weights.flat)
         self.decay = torch.tensor([[m.training.weight_decay] for m in members], device=device)
         self.decays = any(m.training.weight_decay for m in members)
         self.rate = torch.zeros_like(self.decay)
         self.total = torch.zeros(len(members), device=device)
         self.drawn = np.array([len(m.fold.train) for m in members])
-        self.balance = _balance(task, block, members)
+        self.balance = _balance(task, batches, members)
         self.rows: Tensor | None = None
         self.counts = torch.zeros(len(weights.turns), len(members), 1, device=device)
         """Steps that each member has made in each turn."""
@@ -212,12 +214,12 @@ class _TrainStep:
         return self.total.cpu().numpy() / self.drawn
 
     def __call__(self, rows: Tensor) -> None:
-        """One step with the graphs at ``rows [K, B]`` of the block; -1: none."""
+        """One step with the graphs at ``rows [K, B]`` of the stack; -1: none."""
         turn = self.turn
         if self.rows is None:
             self.rows = rows.clone()
         self.rows.copy_(rows)
-        if self.block.device.type != "cuda":
+        if self.batches.device.type != "cuda":
             return self._compute(turn)
         if turn not in self.replays:
             self.replays[turn] = _captured(lambda: self._compute(turn), self._mutable(), self.rows)
@@ -237,8 +239,8 @@ class _TrainStep:
 
     def _losses(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """``[K]``: the loss of every member, and how many graphs it has in this step."""
-        fields = self.block.fields(rows, self.room)
-        y, real = self.block.targets(rows)
+        fields = self.batches.fields(rows, self.room)
+        y, real = self.batches.targets(rows)
         graphs = real.sum(1)
         logits, saliency, own = self._forward(fields, graphs > 0)
         share = real * self._graph_weights(y)
@@ -258,14 +260,14 @@ class _TrainStep:
         """Forward in training mode; the running statistics of members without a graph in this step stand still."""
         before = [buffer.clone() for buffer in self.weights.buffers] if self.uneven else []
         assert self.rows is not None
-        outputs = self.weights.forward(self.block, fields, self.rows.shape[1], train=True)
+        outputs = self.weights.forward(self.batches, fields, self.rows.shape[1], train=True)
         for buffer, old in zip(self.weights.buffers, before, strict=False):
             buffer.copy_(torch.where(active.view(-1, *[1] * (buffer.ndim - 1)), buffer, old))
         return outputs
 
     def _divergence(self, fields: Fields, saliency: tuple[Tensor, ...]) -> Tensor:
         def one(fields: Fields, saliency: tuple[Tensor, ...]) -> Tensor:
-            batch = self.block.batch(fields, self.size)
+            batch = self.batches.batch(fields, self.size)
             return saliency_divergence(batch, saliency, self.config.saliency_layers)
 
         return of_each(one, len(self.total))(fields, saliency)
@@ -296,8 +298,8 @@ class _TrainStep:
 class _Assessment:
     """Validation loss and score of all members, in eval mode."""
 
-    def __init__(self, weights: StackedWeights, task: Task, block: Block, members: Sequence[Member]) -> None:
-        self.weights, self.task, self.block = weights, task, block
+    def __init__(self, weights: StackedWeights, task: Task, batches: BatchStack, members: Sequence[Member]) -> None:
+        self.weights, self.task, self.batches = weights, task, batches
         # A fold too small for a validation part is watched on its training graphs.
         watched = [m.fold.validation if len(m.fold.validation) else m.fold.train for m in members]
         chunks = -(-max(map(len, watched)) * prod(weights.shape) // ASSESSED)
@@ -306,9 +308,9 @@ class _Assessment:
         for k, graphs in enumerate(watched):
             index[k, : len(graphs)] = graphs
         parts = index.reshape(len(members), chunks, width).swapaxes(0, 1)
-        self.chunks, self.room = block.rows(parts), block.room(parts)
-        self.sums = torch.zeros(len(members), 2, device=block.device, dtype=torch.float64)
-        self.counts = torch.tensor([[len(graphs)] for graphs in watched], device=block.device)
+        self.chunks, self.room = batches.rows(parts), batches.room(parts)
+        self.sums = torch.zeros(len(members), 2, device=batches.device, dtype=torch.float64)
+        self.counts = torch.tensor([[len(graphs)] for graphs in watched], device=batches.device)
         self.rows = self.chunks[0].clone()
         self.replay: Callable[[], None] | None = None
 
@@ -320,7 +322,7 @@ class _Assessment:
         self.sums.zero_()
         for rows in self.chunks:
             self.rows.copy_(rows)
-            if self.block.device.type != "cuda":
+            if self.batches.device.type != "cuda":
                 self._compute()
                 continue
             if self.replay is None:
@@ -329,9 +331,9 @@ class _Assessment:
 
     @torch.no_grad()
     def _compute(self) -> None:
-        fields = self.block.fields(self.rows, self.room)
-        y, real = self.block.targets(self.rows)
-        logits, _, _ = self.weights.forward(self.block, fields, self.rows.shape[1], train=False)
+        fields = self.batches.fields(self.rows, self.room)
+        y, real = self.batches.targets(self.rows)
+        logits, _, _ = self.weights.forward(self.batches, fields, self.rows.shape[1], train=False)
         self.sums[:, 0] += torch.where(real, self.task.losses(logits, y), 0).sum(1)
         self.sums[:, 1] += torch.where(real, self.task.graph_scores(logits, y), 0).sum(1)
 
@@ -391,8 +393,8 @@ def _untrained(graphs: GraphSet, settings: Settings, members: Sequence[Member]) 
     return models
 
 
-def _balance(task: Task, block: Block, members: Sequence[Member]) -> list[Tensor] | None:
+def _balance(task: Task, batches: BatchStack, members: Sequence[Member]) -> list[Tensor] | None:
     """What :meth:`Task.balance` gives for the training graphs of each member; none: all graphs count alike."""
-    found = [class_balance(task, block.data, member.fold, member.training) for member in members]
+    found = [class_balance(task, batches.data, member.fold, member.training) for member in members]
     balances = [balance for balance in found if balance is not None]
     return balances or None

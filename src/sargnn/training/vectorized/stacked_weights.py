@@ -14,7 +14,7 @@ from torch.func import functional_call, vmap
 from torch.utils._pytree import tree_map
 
 from sargnn.batching import Batch
-from sargnn.batching.stacks import Block, Fields
+from sargnn.batching.stacks import BatchStack, Fields
 from sargnn.nn.ensemble import vote
 from sargnn.nn.graph_model import GraphModel
 from sargnn.training.loop import learning_blocks
@@ -60,7 +60,7 @@ class StackedWeights:
         best_buffers = dict(zip(buffers, self.best[1:], strict=True))
         self.best_state = {**_views(self.best[0], shapes), **fixed, **best_buffers}
 
-    def forward(self, block: Block, fields: Fields, graphs: int, train: bool) -> Outputs:
+    def forward(self, batches: BatchStack, fields: Fields, graphs: int, train: bool) -> Outputs:
         """Logits of the first ``graphs`` graphs, ``[K, M, B, C]`` of every voter in training and ``[K, B, C]`` of the
         vote otherwise, saliency of each layer, ``[K, *nodes]``, and the auxiliary loss ``[K]`` of models that have
         one, the mean over their voters."""
@@ -68,7 +68,7 @@ class StackedWeights:
         models, voters = self.shape
 
         def board(state: dict[str, Tensor], fields: Fields) -> Any:
-            batch = block.batch(fields, graphs)
+            batch = batches.batch(fields, graphs)
             each = of_each(lambda own: functional_call(self.template, own, (batch,)), voters)
             logits, *others = each(state)
             seen, losses = (

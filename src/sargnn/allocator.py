@@ -19,6 +19,9 @@ def keep_freed_memory() -> None:
 
     By default glibc returns large freed blocks to the kernel, and the next tensor of that size pays for fresh, zeroed
     pages: longer than most operations on it take. Other C libraries are left alone.
+
+    This changes the whole process, so it is called only where the process is this project's own: the command line, its
+    worker processes and the bench. Who trains from Python may call it too.
     """
     if platform.libc_ver()[0] == "glibc":
         library = ctypes.CDLL(None)
