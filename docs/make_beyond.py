@@ -16,8 +16,8 @@ from sargnn.reproduction import paper
 from sargnn.reproduction.beyond import ALL, LARGE, ONE, PARTS, PLUS, PLUS_SEARCHED, SEARCHED, WIDE, best_printed, beyond
 from sargnn.reproduction.page import facts_in
 from sargnn.reproduction.studies import STUDIES
-from sargnn.studies.cross_validation import Comparison, compare, interval
 from sargnn.studies.protocol import CellResult
+from sargnn.studies.statistics import TTest, corrected_t_test, interval
 from sargnn.studies.store import Store, read_rows
 from sargnn.studies.study import Results, finished_results
 
@@ -133,7 +133,7 @@ class Measured(NamedTuple):
 def read_measured(files: Iterable[Path]) -> Measured:
     """Every cell whose rows are all in ``files``, which :meth:`Store.export` wrote."""
     files = list(files)
-    facts = facts_in(record["job"] for file in files for record in read_rows(file)).__getitem__
+    facts = facts_in(record.job for file in files for record in read_rows(file)).__getitem__
     with TemporaryDirectory() as folder, Store(Path(folder) / "rows.sqlite") as store:
         for file in files:
             store.import_rows(file)
@@ -188,7 +188,7 @@ def origin(results: Results) -> str:
     """By what the rows of the recommended model were made."""
     rows = [row for result in results.values() for row in result.rows]
     names = {"on": "device", "version": "version", "commit": "commit"}
-    told = [f"{word} {' and '.join(sorted({row[key] for row in rows}))}" for word, key in names.items()]
+    told = [f"{word} {' and '.join(sorted({getattr(row, key) for row in rows}))}" for word, key in names.items()]
     return f"\nMade by {len(rows):,} trainings {'; '.join(told)}.\n" if rows else ""
 
 
@@ -208,7 +208,7 @@ def goals(results: Results, row: str = PLUS) -> str:
         reached.append(mean >= goal)
         over = f"{mean - printed:+.1f}" if part == "test" else "-"
         verdict = "yes" if mean >= goal else f"no, {goal - mean:.2f} below"
-        ends = interval(scores, _tested_share(result))
+        ends = interval(scores, _test_ratio(result))
         lines.append(_line(*cells, f"{goal}", f"**{mean:.1f}**{_range(ends)}", over, verdict))
     lines += ["", f"Goals reached: {sum(reached)} of {len(GOALS)}. Not measured: {len(GOALS) - len(reached)}."]
     return "\n".join(lines) + "\n"
@@ -241,12 +241,12 @@ def _accuracies(result: CellResult, part: str) -> np.ndarray:
     """Of each fold, or of each training where there is one division."""
     if part == "test":
         return result.folds
-    return np.array([row["scores"][part]["accuracy"] for row in result.rows])
+    return np.array([row.scores[part]["accuracy"] for row in result.rows])
 
 
-def _tested_share(result: CellResult) -> float:
+def _test_ratio(result: CellResult) -> float:
     """n_test / n_train, the mean over folds; 0 for trainings on one division, which differ by their seeds alone."""
-    tested = np.array(list({row["fold"]: row["scores"]["test"]["graphs"] for row in result.rows}.values()))
+    tested = np.array(list({row.fold: row.test["graphs"] for row in result.rows}.values()))
     return float((tested / (tested.sum() - tested)).mean()) if len(tested) > 1 else 0.0
 
 
@@ -298,7 +298,7 @@ processor; `results/readouts.jsonl`.
 def parts(results: Results) -> str:
     """The model without each of its parts, and which of these are shown to matter."""
     lines = _header("", *paper.DATA_SETS)
-    tests: dict[str, Comparison] = {}
+    tests: dict[str, TTest] = {}
     for name in (PLUS, *PARTS):
         cells = []
         for data in paper.DATA_SETS:
@@ -314,14 +314,14 @@ def parts(results: Results) -> str:
     return "\n".join([*lines, *told]) + "\n"
 
 
-def verdicts(tests: dict[str, Comparison]) -> list[str]:
+def verdicts(tests: dict[str, TTest]) -> list[str]:
     """Which differences are shown, by name."""
     shown = {where: found.difference for where, found in tests.items() if _is_shown(found)}
     worse, better = ([w for w, d in shown.items() if d < 0], [w for w, d in shown.items() if d > 0])
     return [f"Shown to be {how}: {'; '.join(some) or 'none'}." for how, some in (("worse", worse), ("better", better))]
 
 
-def saliency_verdict(uniform: Sequence[Comparison]) -> list[str]:
+def saliency_verdict(uniform: Sequence[TTest]) -> list[str]:
     """What uniform saliency says about the learned one: whether it is what makes the model accurate."""
     if not uniform or any(map(_is_shown, uniform)):
         return []
@@ -340,18 +340,18 @@ to the whole model, and p of the paired test on the same folds (next section). A
 p < {LEVEL}."""
 
 
-def compared(result: CellResult, other: CellResult) -> Comparison:
+def compared(result: CellResult, other: CellResult) -> TTest:
     """Two results on the same folds; without a test where there is one division."""
     if min(result.cell.folds, other.cell.folds) < 2:
-        return Comparison(result.mean - other.mean, None, None)
-    return compare(result.folds - other.folds, _tested_share(result))
+        return TTest(result.mean - other.mean, None, None)
+    return corrected_t_test(result.folds - other.folds, _test_ratio(result))
 
 
-def _is_shown(found: Comparison) -> bool:
+def _is_shown(found: TTest) -> bool:
     return found.p_value is not None and found.p_value < LEVEL
 
 
-def _told(found: Comparison) -> str:
+def _told(found: TTest) -> str:
     difference = f"{100 * found.difference:+.1f}"
     if found.p_value is None:
         return difference
@@ -387,7 +387,7 @@ each test alone, so that one in twenty without any effect is below {LEVEL}. TRIA
 def searched(results: Results) -> str:
     """The strongest other systems with a search of their own, beside the model and against one member of it."""
     lines = _header("", *paper.ABLATION_SETS)
-    tests: dict[str, Comparison] = {}
+    tests: dict[str, TTest] = {}
     for name in (PLUS, PLUS_SEARCHED, LARGE, ONE, *SEARCHED):
         cells = []
         for data in paper.ABLATION_SETS:
