@@ -81,8 +81,9 @@ def explain_compare(
     where, given = find_device(device), load_noted(data)
     if out is not None:
         check_writable(out)
-    options = {"count": graphs, "seeds": seeds, "explainers": explainers, "part": part, "device": where}
-    for row in compare_explainers(given, settings, **options):
+    for row in compare_explainers(
+        given, settings, count=graphs, seeds=seeds, explainers=explainers, part=part, device=where
+    ):
         note(f"{row['data']}: {row['explainer']} of {row['model']}, {row['seconds_per_graph']:.3g} s a graph")
         rows.append({**row, "command": command})
         if out is not None:  # the whole file each time: what was found stays, whatever dies

@@ -3,7 +3,8 @@
 Operations are counted part by part of the model, by formula, from the equations as the paper writes them: keys and
 values of the memory are formed for every node, though this package finds the same result without them. So SAR is never
 charged too little. A multiplication with its addition counts two; counted are matrix products and weighted sums over
-nodes and neighbourhoods, not softmax, norms, activations or the fusion of weights. Time is measured, on whatever device the row names.
+nodes and neighbourhoods, not softmax, norms, activations or the fusion of weights. Time is
+measured, on whatever device the row names.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ def _division(graphs: GraphSet, plan: CrossValidation) -> list[Fold]:
 def summary(result: CellResult, division: Sequence[Fold]) -> dict[str, Any]:
     """What the rows of one model say, as JSON. Confusion matrices are summed over folds and repeats, and the balanced
     accuracy is that of the sum: a fold need not have graphs of every class."""
-    confusion = np.sum([row.confusion for row in result.rows], axis=0)
+    confusion = np.sum([np.array(row.confusion) for row in result.rows], axis=0)
     return {
         "model": result.cell.system,
         "mean": result.mean,
@@ -217,7 +217,8 @@ def _test_ratio(division: Sequence[Fold]) -> float:
 
 def _lines_and_curves(result: CellResult) -> tuple[list[FoldLine], dict[int, Curves]]:
     """What a page shows of each fold, and the learning curves of its first repeat that has some."""
-    lines, curves = [], {}
+    lines: list[FoldLine] = []
+    curves: dict[int, Curves] = {}
     for fold, settings in enumerate(result.selected):
         rows = [row for row in result.rows if row.fold == fold]
         accuracies = tuple(row.test["accuracy"] for row in rows)

@@ -49,8 +49,8 @@ def run_bundles(
 ) -> None:
     """Compute the jobs of ``bundles`` that the store does not have, and write their rows as they come.
 
-    ``work`` names a function ``module:function`` that takes the jobs of a bundle and the ``device`` to compute them on, and
-    yields each with its row.
+    ``work`` names a function ``module:function`` that takes the jobs of a bundle and the ``device`` to compute them on,
+    and yields each with its row.
     ``workers``: worker processes, or bundles at once on the cluster; by default as many as there are cores.
     ``address``: ``host:port`` of a Ray cluster, or ``auto`` for the one of this machine; by default one is started.
     ``gpus``: the fraction of a GPU that a bundle takes on a Ray cluster.
