@@ -135,14 +135,14 @@ def _head(model: SARGNN) -> nn.Module:
     return model.head
 
 
-def _maps(part: nn.Module) -> float:
+def _maps(part: nn.Module) -> int:
     """The linear maps of a part, each applied once."""
     return sum(m.in_features * m.out_features for m in part.modules() if isinstance(m, nn.Linear))
 
 
 def _readout(model: SARGNN, nodes: float, edges: float) -> float:
     """The perceptron of the classifier, and Σ_j s_j h_j where that is what it reads."""
-    return _maps(_head(model)) + (nodes * model.config.hidden if model.config.readout == "salient" else 0)
+    return _maps(_head(model)) + (nodes * model.config.hidden if model.config.readout == "salient" else 0.0)
 
 
 def _memory(read: GraphNeuralMemory, nodes: float, edges: float) -> float:

@@ -1,8 +1,8 @@
 """Results by job id in one SQLite file: a job is done once, whatever dies.
 
-A :class:`Job` says all there is to compute; its id is a hash of its JSON. A *row* is that JSON with the results. Rows are
-written one by one, each on disk before :meth:`Store.finish` returns. Several runs may share a store: each *claims* a job
-before computing it and shows by a heartbeat that it lives; the claims of a dead run are taken over.
+A :class:`Job` says all there is to compute; its id is a hash of its JSON. A *row* is that JSON with the results. Rows
+are written one by one, each on disk before :meth:`Store.finish` returns. Several runs may share a store: each *claims*
+a job before computing it and shows by a heartbeat that it lives; the claims of a dead run are taken over.
 
 The file uses SQLite's write-ahead log, so it belongs on a local disk: runs on several machines share one through a
 cluster (see :mod:`sargnn.studies.engine`), not through a network folder.
