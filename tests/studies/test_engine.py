@@ -101,7 +101,7 @@ class TestWhole:
         self, store: Store, local_work: Callable[[Work], str]
     ) -> None:
         work = local_work(lambda jobs, device: ((job, {"version": "mine"} if job["x"] else {}) for job in jobs))
-        run_bundles([({"x": 0}, {"x": 1})], work, store)
+        run_bundles([(FakeJob({"x": 0}), FakeJob({"x": 1}))], work, store)
         assert {row["x"]: row["version"] for row in store.rows()} == {0: made_by()["version"], 1: "mine"}
         assert all(row["commit"] == made_by()["commit"] for row in store.rows())
 
@@ -338,9 +338,9 @@ class TestDeaths:
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            run_bundles([({"x": 0}, {"x": 1})], local_work(work), store)
+            run_bundles([(FakeJob({"x": 0}), FakeJob({"x": 1}))], local_work(work), store)
         assert len(store.rows()) == 1
-        assert store.claim([{"x": 1}]) == [{"x": 1}]
+        assert store.claim([FakeJob({"x": 1})]) == [FakeJob({"x": 1})]
 
 
 def test_the_commit_is_that_of_the_package_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,6 +118,7 @@ def flops(model: nn.Module, nodes: float, edges: float) -> float:
     """Operations of one forward pass over a graph, of a SAR model, its backbone alone or an ensemble of them. Of
     ``edges`` each direction counts, self-loops do not.
 
+    >>> from sargnn.nn.model import ModelConfig
     >>> gcn = SARGNN(ModelConfig(layers=1, hidden=4, saliency="none", readout="sum"), inputs=3, classes=2)
     >>> flops(gcn, nodes=5.0, edges=8.0)  # 2 (5·3·4 + 13·3) + 2 (4·4 + 4·2)
     246.0
