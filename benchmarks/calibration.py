@@ -23,7 +23,7 @@ from scipy.optimize import minimize_scalar
 import sargnn
 from sargnn.bench.rows import conditions
 from sargnn.data.splits import Fold
-from sargnn.training.calibration import TEMPERATURES, Calibration, assess, expected_calibration_error, with_temperature
+from sargnn.tasks.calibration import TEMPERATURES, Calibration, assess, expected_calibration_error, with_temperature
 from sargnn.training.run import TrainingRun
 
 MODELS = ("sar-gcn", "gin")
@@ -41,7 +41,7 @@ def measure(graphs: sargnn.GraphSet, model: str, epochs: int, stopping: bool, se
     run = TrainingRun.start(graphs, settings, fold=fold)
     for _ in run:
         pass
-    true = run.trained.true_classes(graphs)
+    true = run.trained.task.targets(graphs)
     probabilities = run.trained.predict(graphs).probabilities
     others, test = outer.validation, outer.test
     calibration = Calibration.fit(true[others], probabilities[others])

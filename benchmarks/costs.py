@@ -31,7 +31,7 @@ from sargnn.data.splits import Fold
 from sargnn.reproduction import paper
 from sargnn.reproduction.beyond import LARGE, PLUS
 from sargnn.reproduction.studies import SetFacts, table2
-from sargnn.training.loop import TrainingState, fit, predict_logits
+from sargnn.training.loop import TrainingState, fit, predict_outputs
 from sargnn.training.run import TrainingRun
 
 SYSTEMS = (PLUS, LARGE, *paper.SYSTEMS)
@@ -79,7 +79,7 @@ def calls_of(run: TrainingRun) -> dict[str, Callable[[], float]]:
     rng = np.random.default_rng()
 
     def epoch() -> float:
-        state = TrainingState.start(trained.model, config)
+        state = TrainingState.start(trained.model, trained.task, config)
         return _seconds(lambda: list(fit(state, run.data, run.fold, config)))
 
     def prediction() -> float:
@@ -88,7 +88,7 @@ def calls_of(run: TrainingRun) -> dict[str, Callable[[], float]]:
         return _seconds(partial(trained.predict, graphs)) / len(tested)
 
     def forward() -> float:
-        return _seconds(partial(predict_logits, trained.model, run.data, tested)) / len(tested)
+        return _seconds(partial(predict_outputs, trained.model, run.data, tested)) / len(tested)
 
     return dict(zip(KINDS, (epoch, prediction, forward), strict=True))
 

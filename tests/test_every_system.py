@@ -29,12 +29,15 @@ from sargnn.batching import Batch
 from sargnn.batching.kernels import library
 from sargnn.data.graphs import pack
 from sargnn.systems import SYSTEMS
+from sargnn.tasks import Classification
 from sargnn.training.loop import TrainingConfig, loss_of
 from sargnn.training.model_folder import load_model
 from sargnn.training.run import train
 from sargnn.training.settings import Settings
 from sargnn.training.vectorized.model_stack import Member, ModelStack
 from tiny import FOLD, shapes
+
+TASK = Classification(("a", "b", "c"))
 
 CLASSES = 3
 SMALL: dict[str, Any] = {"hidden": 8, "dropout": 0.0, "layers": 2}
@@ -176,7 +179,7 @@ def test_every_parameter_is_trained(name: str) -> None:
     for layout in layouts(model):
         model.zero_grad()
         batch = replace(batch_of(graphs, layout, np.float32), y=torch.arange(len(graphs)) % CLASSES)
-        loss_of(model, batch, TrainingConfig()).backward()
+        loss_of(model, TASK, batch, TrainingConfig()).backward()
         trained = [(key, p) for key, p in model.named_parameters() if p.requires_grad]
         assert [key for key, p in trained if p.grad is None or not p.grad.any()] == []
 
@@ -200,7 +203,7 @@ def test_twenty_graphs_are_learnt_by_heart(name: str) -> None:
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for step in range(400):
         optimizer.zero_grad()
-        loss_of(model.train(), replace(batch, y=y), TrainingConfig()).backward()
+        loss_of(model.train(), TASK, replace(batch, y=y), TrainingConfig()).backward()
         optimizer.step()
         if step % 20 == 19:
             with torch.no_grad():

@@ -78,10 +78,11 @@ def _minutes(left: float | None) -> str:
 
 
 def _describe(row: Row) -> str:
-    return (
-        f"train loss {row['train_loss']:.4f}  validation loss {row['validation_loss']:.4f}  "
-        f"accuracy {row['validation_accuracy']:.1%}"
-    )
+    losses = f"train loss {row['train_loss']:.4f}  validation loss {row['validation_loss']:.4f}"
+    if "validation_accuracy" in row:
+        return f"{losses}  accuracy {row['validation_accuracy']:.1%}"
+    scores = {name.removeprefix("validation_"): value for name, value in row.items() if name.startswith("validation_")}
+    return "  ".join([losses, *(f"{name} {value:.4g}" for name, value in scores.items() if name != "loss")])
 
 
 def _show(items: Iterable[Any], total: int, done: int, name: str, describe: Callable[[Any], str]) -> Iterator[Any]:

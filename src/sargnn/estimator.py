@@ -29,10 +29,13 @@ from sargnn.data.sources import load, require_every_class
 from sargnn.data.splits import holdout
 from sargnn.errors import InputError
 from sargnn.files import write_file, write_folder
+from sargnn.tasks.calibration import Calibration
 from sargnn.training import model_folder
-from sargnn.training.calibration import Calibration, calibrate, load_calibration, save_calibration, with_temperature
-from sargnn.training.run import TrainingRun, find_device, versions
+from sargnn.training.calibration import load_calibration
+from sargnn.training.hardware import find_device
+from sargnn.training.run import REPORT, TrainingRun, save_run
 from sargnn.training.settings import DEFAULT_MODEL, Settings
+from sargnn.training.trained_model import TrainedModel
 
 __all__ = ["GraphClassifier"]
 
@@ -138,16 +141,16 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         run = TrainingRun.start(graphs, settings, fold=fold, device=find_device(self.device))
         for _ in show_epochs(run, settings.training.epochs) if self.verbose else run:
             pass
-        self.trained_ = run.trained
-        self.history_, self.best_epoch_ = run.state.history, run.state.best_epoch
-        self.n_iter_ = len(self.history_)
-        self.calibration_ = calibrate(run.trained, graphs, fold.validation) if len(fold.validation) else None
+        self._run: TrainingRun | None = run.finish()
+        self._take(run.trained, run.record("finished"), run.calibration)
         self._n_features_out = self.transform(graphs.subset([0])).shape[1]
-        self._origin = {
-            "data": {"name": graphs.name, "graphs": len(graphs), "fingerprint": graphs.fingerprint},
-            "split": {"train": fold.train.tolist(), "validation": fold.validation.tolist(), "test": []},
-        }
         return self
+
+    def _take(self, trained: TrainedModel, record: dict[str, Any], calibration: Calibration | None) -> None:
+        """What was learned, from a run or from its folder."""
+        self.trained_, self.calibration_, self._record = trained, calibration, record
+        self.history_, self.best_epoch_ = record["history"], record["best_epoch"]
+        self.n_iter_ = len(self.history_)
 
     def predict(self, X: Any) -> np.ndarray:
         """``[graphs]``: the most probable class of each graph, in the type of ``classes_``."""
@@ -157,7 +160,7 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     def predict_proba(self, X: Any) -> np.ndarray:
         """float64 ``[graphs, classes]``: the probability of every class, in the order of ``classes_``."""
         found = self._probabilities(X)
-        return with_temperature(found, self._held_out().temperature) if self.calibrated else found
+        return self._held_out().apply(found) if self.calibrated else found
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """bool ``[graphs, classes]``: sets of classes, each of which holds the true one with probability ``coverage``.
@@ -170,7 +173,7 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         """Share of the graphs that are predicted right; without ``y``, by the classes that come with the graphs."""
         check_is_fitted(self)
         graphs = _graphs(X)
-        y = self.classes_[self.trained_.true_classes(graphs)] if y is None else y
+        y = self.classes_[self.trained_.task.targets(graphs)] if y is None else y
         return float(super().score(graphs, y, sample_weight))
 
     def transform(self, X: Any) -> np.ndarray:
@@ -203,15 +206,8 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         folder = Path(folder)
         if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
             raise InputError(f"{folder}: got something that exists, expected a new folder")
-        progress = {"best_epoch": self.best_epoch_, "history": self.history_, "scores": {}}
         with write_folder(folder) as temporary:
-            model_folder.save_config(temporary, self.trained_)
-            model_folder.save_weights(temporary, self.trained_)
-            model_folder.save_training(
-                temporary, {"status": "finished", "versions": versions(), **self._origin, **progress}
-            )
-            if self.calibration_ is not None:
-                save_calibration(temporary, self.calibration_)
+            save_run(temporary, self.trained_, self._record, self.calibration_, self._report())
             write_file(temporary / FILE, json.dumps(self._words(), indent=1) + "\n")
 
     @classmethod
@@ -224,15 +220,23 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
             classifier = cls(**words["parameters"])
             classifier.classes_ = np.array(words["classes"], dtype=_plain_type(words["type"]))
             classifier._n_features_out = int(words["vector"])
-            classifier.history_, classifier.best_epoch_ = record["history"], record["best_epoch"]
+            classifier._run, classifier._page = None, (folder / REPORT).read_text()
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"{folder / FILE}: got {error!r}, expected a file of GraphClassifier.save") from error
         if tuple(map(str, classifier.classes_)) != trained.classes:
             raise InputError(f"{folder / FILE}: got other classes than those of the model, expected the same")
-        classifier.trained_, classifier.n_iter_ = trained, len(classifier.history_)
-        classifier.calibration_ = load_calibration(folder) if record["split"]["validation"] else None
-        classifier._origin = {"data": record["data"], "split": record["split"]}
+        held_out = load_calibration(folder, trained.task) if record["split"]["validation"] else None
+        classifier._take(trained, record, held_out)
         return classifier
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the graphs of the training: their report is enough to save the classifier later."""
+        state = dict(super().__getstate__())
+        return {**state, "_run": None, "_page": self._report()} if state.get("_run") else state
+
+    def _report(self) -> str:
+        """The page of the training."""
+        return self._page if self._run is None else self._run.page
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,10 +14,13 @@ from sargnn.batching import Batch
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.features.encoder import Encoder
 from sargnn.nn import VARIANTS, ModelConfig
-from sargnn.training.loop import loss_of, predict_logits
+from sargnn.tasks import Classification
+from sargnn.training.loop import loss_of, predict_outputs
 from sargnn.training.settings import Settings
 from sargnn.training.trained_model import TrainedModel
 from tiny import labelled, shapes
+
+TASK = Classification(("a", "b"))
 
 BATCH = 7
 CONFIGS: dict[str, dict[str, Any]] = {
@@ -63,7 +66,7 @@ def double_set(settings: Settings) -> tuple[torch.nn.Module, TensorSet]:
     """The model of the settings and labelled graphs for it, both in float64."""
     graphs = labelled(shapes(truth=True))
     encoder = Encoder.fit(settings.data, graphs)
-    model = TrainedModel.untrained(settings, encoder, graphs.classes).model.double()
+    model = TrainedModel.untrained(settings, encoder, Classification(graphs.classes)).model.double()
     edge_x = encoder.encode_edges(graphs).astype(float) if encoder.edge_width else None
     return model, TensorSet(graphs, encoder.encode(graphs).astype(float), edge_x=edge_x)
 
@@ -75,7 +78,7 @@ def epoch(settings: Settings, layout: str) -> list[tuple[Tensor, Tensor]]:
     steps = []
     for start in range(0, len(data), BATCH):
         batch: Batch = getattr(data, layout)(np.arange(start, min(start + BATCH, len(data))))
-        loss = loss_of(model, batch, settings.training)
+        loss = loss_of(model, TASK, batch, settings.training)
         steps.append((loss.detach(), gradient(model, loss)))
         optimizer.step()
     return steps
@@ -104,8 +107,8 @@ def test_a_set_that_was_first_predicted_trains_the_same() -> None:
     for predicts in (False, True):
         model, data = double_set(settings)
         if predicts:
-            predict_logits(model, data, np.arange(len(data)))
-        loss = loss_of(model.train(), data.compressed(np.arange(BATCH)), settings.training)
+            predict_outputs(model, data, np.arange(len(data)))
+        loss = loss_of(model.train(), TASK, data.compressed(np.arange(BATCH)), settings.training)
         found.append(gradient(model, loss))
     assert torch.equal(*found)
 
@@ -116,5 +119,5 @@ def test_a_drawn_dropout_is_the_same_for_the_same_seed() -> None:
     batch, losses = data.compressed(np.arange(BATCH)), []
     for seed in (0, 0, 1):
         torch.manual_seed(seed)
-        losses.append(loss_of(model.train(), batch, settings.training).item())
+        losses.append(loss_of(model.train(), TASK, batch, settings.training).item())
     assert losses[0] == losses[1] != losses[2]

@@ -26,11 +26,13 @@ from sargnn.data.features.encodings import DataConfig, RandomWalk
 from sargnn.data.graphs import GraphSet
 from sargnn.data.synthetic import triangles
 from sargnn.nn.model import SARGNN, ModelConfig
+from sargnn.tasks import Classification
 from sargnn.training.loop import TrainingConfig, TrainingState, fit
 from sargnn.training.run import train
 from sargnn.training.settings import Settings
 from tiny import FOLD, labelled, shapes, timeless
 
+TASK = Classification(("a", "b"))
 LAYOUTS = ("packed", "padded", "paired", "compressed")
 
 EPOCH = """
@@ -43,6 +45,7 @@ from sargnn.data.features.encodings import DataConfig
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold
 from sargnn.nn.model import SARGNN, ModelConfig
+from sargnn.tasks import task_of
 from sargnn.training.loop import TrainingConfig, TrainingState, fit
 from sargnn.training.run import train
 from sargnn.training.settings import Settings
@@ -53,12 +56,12 @@ def peak():
 torch.set_num_threads(1)
 graphs = GraphSet.open(sys.argv[1])
 encoder = Encoder.fit(DataConfig(), graphs.subset(np.arange(100)))
-data, config = StreamedSet(graphs, encoder), TrainingConfig(epochs=1, batch_size=500)
+data, config, task = StreamedSet(graphs, encoder), TrainingConfig(epochs=1, batch_size=500), task_of(graphs)
 
 def train(graphs):
-    model = SARGNN(ModelConfig(hidden=8), encoder.width, data.classes)
+    model = SARGNN(ModelConfig(hidden=8), encoder.width, task.outputs)
     fold = Fold(np.arange(graphs), np.arange(10), np.arange(0))
-    [row] = fit(TrainingState.start(model, config), data, fold, config)
+    [row] = fit(TrainingState.start(model, task, config), data, fold, config)
 
 train(1000)
 before = peak()
@@ -75,6 +78,7 @@ from sargnn.batching import tensor_set
 from sargnn.data.synthetic import motifs
 from sargnn.training.run import TrainingRun
 from sargnn.training.settings import Settings
+
 
 def peak():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
@@ -266,7 +270,7 @@ def test_training_is_the_same_bit_for_bit_whether_the_set_is_held_or_streamed() 
     histories = []
     for data in (StreamedSet(graphs, encoder), TensorSet(graphs, encoder.encode(graphs))):
         torch.manual_seed(0)
-        state = TrainingState.start(SARGNN(ModelConfig(hidden=8), encoder.width, 2), config)
+        state = TrainingState.start(SARGNN(ModelConfig(hidden=8), encoder.width, 2), TASK, config)
         histories.append(timeless(list(fit(state, data, FOLD, config))))
     assert histories[0] == histories[1]
 

@@ -14,9 +14,12 @@ from sargnn.batching import PackedBatch
 from sargnn.errors import InputError
 from sargnn.nn.ensemble import Ensemble
 from sargnn.nn.model import SARGNN, ModelConfig
+from sargnn.tasks import Classification
 from sargnn.training.loop import TrainingConfig, loss_of
 from sargnn.training.run import TrainingRun
 from tiny import shapes, tiny
+
+TASK = Classification(("a", "b"))
 
 CONFIG = ModelConfig(backbone="gin", layers=2, hidden=8, readout="all", normalize="none")
 
@@ -45,11 +48,11 @@ def test_probabilities_and_saliency_are_the_means_of_the_members(batch: PackedBa
 
 def test_every_member_learns_by_its_own_loss_alone(batch: PackedBatch, members: list[SARGNN]) -> None:
     """The gradient is that of the member alone, divided by their number, which Adam does not see."""
-    loss_of(Ensemble(members).train(), batch, TrainingConfig()).backward()
+    loss_of(Ensemble(members).train(), TASK, batch, TrainingConfig()).backward()
     together = [[p.grad.clone() for p in member.parameters() if p.grad is not None] for member in members]
     for member, got in zip(members, together, strict=True):
         member.zero_grad()
-        loss_of(member, batch, TrainingConfig()).backward()
+        loss_of(member, TASK, batch, TrainingConfig()).backward()
         expected = [p.grad for p in member.parameters() if p.grad is not None]
         for mine, alone in zip(got, expected, strict=True):
             torch.testing.assert_close(3 * mine, alone)

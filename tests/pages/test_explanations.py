@@ -21,7 +21,7 @@ def page() -> str:
         node_labels=[0, 1, 0, 0], node_label_names=["round", "square"],
     )  # fmt: skip
     maps = {"mean": np.array([0.1, 0.8, 0.1]), "layer 0": np.array([0.2, 0.6, 0.2])}
-    items = [ExplainedGraph(0, "yes", 0.9, maps), ExplainedGraph(1, "no", 0.5, {"mean": np.ones(1)})]
+    items = [ExplainedGraph(0, "yes (90%)", maps), ExplainedGraph(1, "no (50%)", {"mean": np.ones(1)})]
     return render_page(graphs, items, "Which nodes decided: <two>")
 
 

@@ -15,6 +15,7 @@ from matplotlib.colors import to_hex
 from sargnn import viz
 from sargnn.data.graphs import pack
 from sargnn.pages.training_report import VARIABLES, GalleryItem, TrainingReport, choose_gallery, render
+from sargnn.tasks import Classification
 
 EVIL = "<script>alert(1)</script>"
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -50,14 +51,15 @@ class Page(HTMLParser):
 
 def item(graph: int, true: str, predicted: str, truth: bool = False) -> GalleryItem:
     saliency = np.array([0.7, 0.2, 0.1])
-    return GalleryItem(graph, true, predicted, 0.75, saliency, "layer 2", np.array([1.0, 0, 0]) if truth else None)
+    known = np.array([1.0, 0, 0]) if truth else None
+    return GalleryItem(graph, true, predicted, 0.75, true == predicted, saliency, "layer 2", known)
 
 
 def make_report(**changes: object) -> TrainingReport:
     triangle = (3, [(0, 1), (1, 0), (1, 2), (2, 1), (0, 2), (2, 0)])
     path = (3, [(0, 1), (1, 0), (1, 2), (2, 1)])
     graphs = pack([triangle, path, triangle, path], name="shapes", y=[0, 1, 0, 1], classes=["triangle", EVIL])
-    result = {"accuracy": 0.75, "low": 0.301, "high": 0.954, "graphs": 4, "balanced_accuracy": 0.7}
+    result = {"accuracy": 0.75, "low": 0.301, "high": 0.954, "graphs": 4, "balanced_accuracy": 0.7, "auroc": None}
     row = {"epoch": 1, "train_loss": 0.7, "validation_loss": 0.8, "validation_accuracy": 0.5}
     report = TrainingReport(
         title="Shapes & <sizes>",
@@ -68,7 +70,9 @@ def make_report(**changes: object) -> TrainingReport:
         history=[row, {**row, "epoch": 2}],
         best_epoch=2,
         results={"validation": {**result, "accuracy": 0.5}, "test": result},
-        confusion=np.array([[2, 0], [1, 1]]),
+        task=Classification(graphs.classes),
+        targets=np.array([0, 0, 1, 1]),
+        values=np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.3, 0.7]]),
         saliency_auc=None,
         gallery=[item(0, "triangle", "triangle"), item(1, EVIL, "triangle"), item(3, EVIL, EVIL)],
         parameters=41284,
@@ -163,7 +167,7 @@ def test_drawings_stay_small() -> None:
 
 def test_chart_colours_follow_the_page_and_shades_do_not() -> None:
     html = render(make_report())
-    charts = "".join(re.findall(r'aria-label="(?:Confusion|Loss|Sizes).*?</svg>', html, flags=re.DOTALL))
+    charts = "".join(re.findall(r'aria-label="(?:Predicted|Loss|Sizes).*?</svg>', html, flags=re.DOTALL))
     assert "var(--ink)" in charts
     assert not [colour for colour in VARIABLES if colour in charts]
     shades = {to_hex(viz.SALIENCY(level)) for level in range(256)}
@@ -177,10 +181,10 @@ def test_gallery_takes_the_surest_mistakes_and_every_class() -> None:
     predicted[[0, 1, 10, 11]] = 2
     probability = np.full(30, 0.8)
     probability[[1, 11]] = 0.9
-    chosen = choose_gallery(true, predicted, probability, count=9)
+    chosen = choose_gallery(true, true == predicted, probability, count=9)
     assert sorted(chosen[6:]) in ([0, 1, 11], [1, 10, 11])  # three wrong: the surest of each class first
     assert np.bincount(true[chosen[:6]]).tolist() == [2, 2, 2]
-    assert choose_gallery(true, predicted, probability, count=9, seed=1) != chosen
+    assert choose_gallery(true, true == predicted, probability, count=9, seed=1) != chosen
 
 
 @given(
@@ -191,10 +195,10 @@ def test_gallery_takes_the_surest_mistakes_and_every_class() -> None:
 def test_gallery_properties(outcome: list[tuple[int, int, float]], count: int, seed: int) -> None:
     true, predicted = (np.array([row[i] for row in outcome], dtype=int) for i in (0, 1))
     probability = np.array([row[2] for row in outcome])
-    chosen = choose_gallery(true, predicted, probability, count=count, seed=seed)
-    assert chosen == choose_gallery(true, predicted, probability, count=count, seed=seed)
-    assert len(chosen) == len(set(chosen)) == min(count, len(outcome))
     right = true == predicted
+    chosen = choose_gallery(true, right, probability, count=count, seed=seed)
+    assert chosen == choose_gallery(true, right, probability, count=count, seed=seed)
+    assert len(chosen) == len(set(chosen)) == min(count, len(outcome))
     if count >= 2 and right.any() and not right.all():
         assert 0 < right[chosen].sum() < len(chosen)
 

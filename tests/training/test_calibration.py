@@ -16,21 +16,22 @@ from command import answer_of, error_of
 from sargnn.data.sources import load
 from sargnn.data.splits import Fold, holdout
 from sargnn.errors import InputError
-from sargnn.training.calibration import (
+from sargnn.tasks import Classification
+from sargnn.tasks.calibration import (
     Bin,
     Calibration,
     assess,
-    calibrate,
     expected_calibration_error,
     fit_temperature,
-    load_calibration,
     reliability,
-    save_calibration,
     with_temperature,
 )
+from sargnn.training.calibration import calibrate, load_calibration, save_calibration
 from sargnn.training.run import TrainingRun, train
 from sargnn.training.settings import Settings
 from tiny import FOLD, shapes, tiny
+
+TASK = Classification(("ring", "path"))
 
 
 def drawn(graphs: int, classes: int, sharpness: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -160,10 +161,12 @@ def test_a_calibration_is_saved_beside_its_weights_and_refused_for_others(tmp_pa
     folder = tmp_path / "run"
     made = calibrate(run.trained, run.graphs, FOLD.validation)
     assert len(made.scores) == 4
+    assert load_calibration(folder, TASK).scores.tolist() == made.scores.tolist()  # the run has left it there
+    (folder / "calibration.json").unlink()
     with pytest.raises(InputError, match=r"calibration.json: no such file, expected .* sargnn calibrate .*run DATA"):
-        load_calibration(folder)
+        load_calibration(folder, TASK)
     save_calibration(folder, made)
-    read = load_calibration(folder)
+    read = load_calibration(folder, TASK)
     assert (read.temperature, read.scores.tolist()) == (made.temperature, made.scores.tolist())
 
     file = folder / "calibration.json"
@@ -171,10 +174,10 @@ def test_a_calibration_is_saved_beside_its_weights_and_refused_for_others(tmp_pa
     for damage in ({"format": "other"}, {"temperature": -1.0}, {"scores": [2, 1]}, {"scores": "x"}, {"scores": [[1]]}):
         file.write_text(json.dumps(words | damage))
         with pytest.raises(InputError, match=r"calibration\.json: (got another file|not a readable calibration)"):
-            load_calibration(folder)
+            load_calibration(folder, TASK)
     file.write_text(json.dumps(words | {"weights": "of another model"}))
     with pytest.raises(InputError, match="got the calibration of other weights"):
-        load_calibration(folder)
+        load_calibration(folder, TASK)
 
 
 def test_the_commands(tmp_path: Path) -> None:
@@ -190,7 +193,7 @@ def test_the_commands(tmp_path: Path) -> None:
     assert len(rows) == 60
     assert min(sizes) >= 1
     assert answer["mean_set_size"] == pytest.approx(np.mean(sizes))
-    held_out = load_calibration(run)
+    held_out = load_calibration(run, TASK)
     answer_of("predict", run, data, "--out", tmp_path / "raw.csv")
     raw = rows_of(tmp_path / "raw.csv")
     names = ("probability_ring", "probability_path")
@@ -222,7 +225,7 @@ def test_on_held_out_proteins(mirror: Path) -> None:
             pass
         held_out = calibrate(run.trained, graphs, parts.validation)
         test = graphs.subset(parts.test)
-        true, probabilities = run.trained.true_classes(test), run.trained.predict(test).probabilities
+        true, probabilities = run.trained.task.targets(test), run.trained.predict(test).probabilities
         for coverage in (0.8, 0.9, 0.95):
             found = assess(held_out, true, probabilities, coverage)
             rank = int(np.ceil((len(parts.validation) + 1) * coverage))

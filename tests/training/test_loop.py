@@ -25,7 +25,9 @@ from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import pack
 from sargnn.data.splits import Fold
 from sargnn.errors import Diverged, InputError
+from sargnn.nn.graph_model import GraphModel
 from sargnn.nn.norm import BatchNorm
+from sargnn.tasks import Classification
 from sargnn.training import loop
 from sargnn.training.loop import (
     TrainingConfig,
@@ -34,7 +36,7 @@ from sargnn.training.loop import (
     epoch_order,
     fit,
     loss_of,
-    predict_logits,
+    predict_outputs,
     saliency_divergence,
     snapshot,
 )
@@ -43,10 +45,12 @@ from sargnn.training.settings import Settings
 from sargnn.training.trained_model import TrainedModel
 from tiny import DEMANDING, FOLD, labelled, shapes, timeless, tiny
 
+TASK = Classification(("a", "b"))
+
 LAYOUTS = ("packed", "padded")
 
 
-class Curve(nn.Module):
+class Curve(GraphModel):
     """Scores of every epoch that are known beforehand: validation loss, and how many of four graphs are right.
 
     One weight moves by the learning rate every epoch, so that weights tell which epoch they are of.
@@ -88,7 +92,7 @@ def four_graphs() -> tuple[TensorSet, Fold]:
 def follow(curve: Curve, **values: Any) -> TrainingState:
     """Train along the curve."""
     config = TrainingConfig(**{"epochs": len(curve.losses), **values})
-    state = TrainingState.start(curve, config)
+    state = TrainingState.start(curve, TASK, config)
     list(fit(state, *four_graphs(), config))
     return state
 
@@ -96,8 +100,8 @@ def follow(curve: Curve, **values: Any) -> TrainingState:
 def started(settings: Settings, truth: bool = True) -> tuple[TrainingState, TensorSet, TrainingConfig]:
     graphs = shapes(truth=truth)
     encoder = Encoder.fit(settings.data, graphs.subset(FOLD.train))
-    trained = TrainedModel.untrained(settings, encoder, graphs.classes)
-    return TrainingState.start(trained.model, settings.training), trained.tensors(graphs), settings.training
+    trained = TrainedModel.untrained(settings, encoder, Classification(graphs.classes))
+    return TrainingState.start(trained.model, TASK, settings.training), trained.tensors(graphs), settings.training
 
 
 def equal(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
@@ -150,7 +154,7 @@ def test_patience_0_never_stops() -> None:
 def test_without_validation_graphs_the_training_graphs_are_watched() -> None:
     data, fold = four_graphs()
     config = TrainingConfig(epochs=1)
-    state = TrainingState.start(Curve([0.5]), config)
+    state = TrainingState.start(Curve([0.5]), TASK, config)
     (row,) = fit(state, data, replace(fold, validation=np.arange(0)), config)
     assert row["validation_loss"] == pytest.approx(0.5, rel=1e-5)
 
@@ -301,7 +305,7 @@ def test_going_on_in_the_same_process_is_like_never_having_stopped() -> None:
 # The loss
 
 
-class Fixed(nn.Module):
+class Fixed(GraphModel):
     """Logits (ln 3, 0) for every graph: probabilities 3/4 and 1/4; saliency as given."""
 
     def __init__(self, *saliency: Tensor) -> None:
@@ -317,7 +321,7 @@ class Fixed(nn.Module):
 def test_cross_entropy_by_hand() -> None:
     graphs = pack([(1, [])] * 4, y=[0, 0, 0, 1], classes=["a", "b"])
     batch = TensorSet(graphs, np.ones((4, 1), np.float32)).batch(np.arange(4))
-    plain = loss_of(Fixed(), batch, TrainingConfig())
+    plain = loss_of(Fixed(), TASK, batch, TrainingConfig())
     assert plain.item() == pytest.approx((3 * -log(3 / 4) - log(1 / 4)) / 4)
 
 
@@ -327,7 +331,7 @@ def test_balanced_class_weights_by_hand() -> None:
     data = TensorSet(graphs, np.ones((6, 1), np.float32))
     fold = Fold(np.arange(4), np.array([4]), np.array([5]))
     config = TrainingConfig(epochs=1, class_weights="balanced", learning_rate=1e-9)
-    (row,) = fit(TrainingState.start(Fixed(), config), data, fold, config)
+    (row,) = fit(TrainingState.start(Fixed(), TASK, config), data, fold, config)
     total = 3 * (4 / 6) * -log(3 / 4) + 1 * (4 / 2) * -log(1 / 4)
     assert row["train_loss"] == pytest.approx(total / (3 * (4 / 6) + 4 / 2))
     assert row["validation_loss"] == pytest.approx(-log(1 / 4))  # scores are not weighted
@@ -337,7 +341,7 @@ def test_the_mean_training_loss_counts_graphs_and_not_batches() -> None:
     graphs = pack([(1, [])] * 5, y=[0, 0, 0, 1, 1], classes=["a", "b"])
     data = TensorSet(graphs, np.ones((5, 1), np.float32))
     config = TrainingConfig(epochs=1, batch_size=2, learning_rate=1e-9)
-    (row,) = fit(TrainingState.start(Fixed(), config), data, Fold(*[np.arange(5)] * 3), config)
+    (row,) = fit(TrainingState.start(Fixed(), TASK, config), data, Fold(*[np.arange(5)] * 3), config)
     assert row["train_loss"] == pytest.approx((3 * -log(3 / 4) + 2 * -log(1 / 4)) / 5)
 
 
@@ -369,8 +373,8 @@ def test_saliency_divergence_by_hand(two_graphs: Batch) -> None:
 
 def test_the_divergence_enters_the_loss_with_its_weight(two_graphs: Batch) -> None:
     model = Fixed(saliency_of(two_graphs, 0.5, 0.25, 0.25, 0.9, 0.1))
-    plain = loss_of(model, two_graphs, TrainingConfig()).item()
-    with_weight = loss_of(model, two_graphs, TrainingConfig(saliency_weight=2.0)).item()
+    plain = loss_of(model, TASK, two_graphs, TrainingConfig()).item()
+    with_weight = loss_of(model, TASK, two_graphs, TrainingConfig(saliency_weight=2.0)).item()
     assert with_weight - plain == pytest.approx(2 * 0.75 * log(1.5))
 
 
@@ -438,19 +442,19 @@ def test_evaluation_is_without_dropout_and_with_the_running_statistics() -> None
         assert isinstance(norm, BatchNorm)
         statistics = norm.running_mean.clone()
         state.model.train()
-        together, saliency = predict_logits(state.model, data, FOLD.test)
-        alone = [predict_logits(state.model, data, FOLD.test[i : i + 1])[0] for i in range(4)]
+        together, saliency = predict_outputs(state.model, data, FOLD.test)
+        alone = [predict_outputs(state.model, data, FOLD.test[i : i + 1])[0] for i in range(4)]
         assert not state.model.training
         assert torch.equal(norm.running_mean, statistics)
         torch.testing.assert_close(torch.cat(alone), together, rtol=1e-4, atol=1e-5)
-        assert torch.equal(predict_logits(state.model, data, FOLD.test)[0], together)
+        assert torch.equal(predict_outputs(state.model, data, FOLD.test)[0], together)
         assert len(saliency) == 2
 
 
 def test_logits_do_not_depend_on_the_batch_size() -> None:
     state, data, _ = started(tiny())
-    whole, saliency = predict_logits(state.model, data, np.arange(24))
-    parts, piecewise = predict_logits(state.model, data, np.arange(24), batch_size=5)
+    whole, saliency = predict_outputs(state.model, data, np.arange(24))
+    parts, piecewise = predict_outputs(state.model, data, np.arange(24), batch_size=5)
     torch.testing.assert_close(parts, whole, rtol=1e-4, atol=1e-5)
     assert len(saliency) == len(piecewise) == 2
     for one, other in zip(saliency, piecewise, strict=True):
@@ -459,7 +463,7 @@ def test_logits_do_not_depend_on_the_batch_size() -> None:
 
 def test_a_saliency_that_is_drawn_at_every_call_is_drawn_alike_in_evaluation() -> None:
     state, data, _ = started(tiny(model__saliency="redrawn"))
-    one, again = (predict_logits(state.model, data, np.arange(24)) for _ in range(2))
+    one, again = (predict_outputs(state.model, data, np.arange(24)) for _ in range(2))
     assert torch.equal(one[0], again[0])
     assert all(map(torch.equal, one[1], again[1]))
 
@@ -536,7 +540,7 @@ def test_any_seed_gives_a_seed_for_every_epoch(seed: int, epoch: int) -> None:
 def fitted(layout: str = "auto", **values: Any) -> list[dict[str, Any]]:
     """The history of a model on graphs of 3 to 8 nodes, in float64."""
     state, data, config = started(tiny(training__layout=layout, **values))
-    state = TrainingState.start(state.model.double(), config)
+    state = TrainingState.start(state.model.double(), TASK, config)
     data = TensorSet(shapes(truth=True), data.x.double().numpy(), layout=data.layout)
     return timeless(list(fit(state, data, FOLD, config)))
 
@@ -570,10 +574,10 @@ def test_kernels_predict_what_pytorch_predicts(model: str) -> None:
     kernels(torch.float32)
     run = train(labelled(shapes()), tiny(model, training__epochs=5), fold=FOLD)
     index = np.array([23, 4, 4, 11, 0, 17, 2])
-    logits, saliency = predict_logits(run.state.model, run.data, index, batch_size=3)
+    logits, saliency = predict_outputs(run.state.model, run.data, index, batch_size=3)
     for layout in LAYOUTS:
         run.data.layout = layout  # type: ignore[assignment]
-        theirs, their_saliency = predict_logits(run.state.model, run.data, index, batch_size=3)
+        theirs, their_saliency = predict_outputs(run.state.model, run.data, index, batch_size=3)
         torch.testing.assert_close(logits, theirs, rtol=1e-5, atol=1e-6)
         for one, other in zip(saliency, their_saliency, strict=True):
             torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)

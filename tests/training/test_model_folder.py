@@ -25,6 +25,7 @@ from sargnn.training.model_folder import load_model, read_training
 from sargnn.training.run import TrainingRun, train
 from tiny import FOLD, shapes, tensors, timeless, tiny
 
+HISTORY = "history.csv"
 CONFIG, WEIGHTS, TRAINING, CHECKPOINT = "config.json", "weights.safetensors", "training.json", "checkpoint.safetensors"
 
 
@@ -51,9 +52,11 @@ def test_the_files_are_exactly_these(graphs: GraphSet, tmp_path: Path) -> None:
     run = TrainingRun.start(graphs, tiny(), folder, fold=FOLD)
     assert {path.name for path in folder.iterdir()} == {CONFIG, TRAINING}
     for _ in run:
-        assert {path.name for path in folder.iterdir()} == {CONFIG, TRAINING, CHECKPOINT, WEIGHTS}
+        assert {path.name for path in folder.iterdir()} == {CONFIG, TRAINING, CHECKPOINT, WEIGHTS, HISTORY}
     run.finish()
-    assert {path.name for path in folder.iterdir()} == {CONFIG, TRAINING, CHECKPOINT, WEIGHTS}
+    assert {path.name for path in folder.iterdir()} == {
+        CONFIG, TRAINING, CHECKPOINT, WEIGHTS, HISTORY, "calibration.json", "report.html",
+    }  # fmt: skip
 
 
 def test_a_loaded_model_is_the_one_that_was_saved(graphs: GraphSet, tmp_path: Path) -> None:

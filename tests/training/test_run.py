@@ -19,12 +19,13 @@ from sargnn.data.splits import Fold, holdout
 from sargnn.data.synthetic import triangles
 from sargnn.errors import Diverged, InputError
 from sargnn.training import loop
+from sargnn.training.hardware import find_device
 from sargnn.training.model_folder import load_model, read_training
-from sargnn.training.run import TrainingRun, find_device, parts_of, train
+from sargnn.training.run import TrainingRun, parts_of, train
 from sargnn.training.settings import Settings
 from tiny import DEMANDING, FOLD, shapes, tensors, timeless, tiny
 
-FILES = {"config.json", "weights.safetensors", "training.json", "checkpoint.safetensors"}
+FILES = {"config.json", "weights.safetensors", "training.json", "checkpoint.safetensors", "history.csv"}
 EPOCHS = 5
 RUNS = {
     "demanding": tiny(**DEMANDING, training__epochs=EPOCHS),
@@ -145,7 +146,7 @@ def test_what_a_killed_writer_left_is_cleared_away(graphs: GraphSet, tmp_path: P
     stop_after(1, graphs, tiny(), folder)
     (folder / ".checkpoint.safetensors.a1b2.part").write_text("half")
     train(graphs, tiny(), folder, fold=FOLD, resume=True)
-    assert {path.name for path in folder.iterdir()} == FILES
+    assert {path.name for path in folder.iterdir()} == FILES | {"calibration.json", "report.html"}
 
 
 @pytest.fixture

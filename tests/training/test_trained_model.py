@@ -16,6 +16,7 @@ from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.sources import load
 from sargnn.errors import InputError
+from sargnn.tasks import Classification
 from sargnn.training.model_folder import load_model
 from sargnn.training.run import score, train
 from sargnn.training.trained_model import Prediction, TrainedModel
@@ -58,7 +59,7 @@ def test_predicting_needs_no_classes_and_no_truth(trained: TrainedModel, graphs:
     bare = replace(graphs, y=None, classes=(), true_saliency=None)
     assert np.array_equal(trained.predict(bare).probabilities, trained.predict(graphs).probabilities)
     with pytest.raises(InputError, match="shapes has no class labels, expected them"):
-        trained.true_classes(bare)
+        trained.task.targets(bare)
 
 
 @pytest.mark.parametrize("attribute", [1e7, -1e30, 3e38])
@@ -76,7 +77,7 @@ def test_scores_that_are_no_numbers_are_no_prediction(graphs: GraphSet) -> None:
     trained = train(graphs, tiny("gcn", training__epochs=1), fold=FOLD).trained
     with torch.no_grad():
         next(trained.model.parameters()).fill_(float("nan"))
-    with pytest.raises(InputError, match=r"got no finite scores for 24 of 24 graphs, expected inputs nearer"):
+    with pytest.raises(InputError, match=r"got no finite scores for 24 of 24 graphs, expected inputs within"):
         trained.predict(graphs)
 
 
@@ -99,18 +100,18 @@ def test_predicting_leaves_global_generators_and_the_model_alone(trained: Traine
 def test_classes_are_matched_by_name_and_not_by_number(trained: TrainedModel, graphs: GraphSet) -> None:
     assert graphs.y is not None
     turned = replace(graphs, y=1 - graphs.y, classes=("path", "ring"))
-    assert np.array_equal(trained.true_classes(turned), graphs.y)
+    assert np.array_equal(trained.task.targets(turned), graphs.y)
     ring_only = replace(graphs.subset([0, 2]), classes=("ring",))
-    assert trained.true_classes(ring_only).tolist() == [0, 0]
+    assert trained.task.targets(ring_only).tolist() == [0, 0]
     more_names = replace(graphs, y=graphs.y + 1, classes=("star", "ring", "path"))  # no graph is a star
-    assert np.array_equal(trained.true_classes(more_names), graphs.y)
+    assert np.array_equal(trained.task.targets(more_names), graphs.y)
 
 
 def test_a_class_that_was_not_trained_on_is_refused_by_graph(trained: TrainedModel, graphs: GraphSet) -> None:
     other = replace(graphs.subset([0, 2, 1]), classes=("ring", "star"))
     message = r"^got class 'star' in graph 2 of shapes, expected one of those trained on: ring, path$"
     with pytest.raises(InputError, match=message):
-        trained.true_classes(other)
+        trained.task.targets(other)
 
 
 def test_other_features_are_refused(trained: TrainedModel, graphs: GraphSet) -> None:
@@ -128,9 +129,9 @@ def test_scores_by_hand() -> None:
     )
     probabilities = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.1, 0.9]])
     saliency = np.array([[0.8, 0.2, 1.0, 0.3, 0.7, 1.0]])
-    prediction = Prediction(("a", "b"), probabilities, saliency, graphs.sizes)
+    prediction = Prediction(Classification(("a", "b")), probabilities, saliency, graphs.sizes)
     settings = tiny()
-    trained = TrainedModel.untrained(settings, Encoder.fit(settings.data, graphs), ("a", "b"))
+    trained = TrainedModel.untrained(settings, Encoder.fit(settings.data, graphs), Classification(("a", "b")))
     scores = score(trained, graphs, prediction, np.arange(4))
     assert (scores["graphs"], scores["accuracy"], scores["balanced_accuracy"]) == (4, 0.75, 0.75)
     assert scores["auroc"] == 1.0
@@ -144,7 +145,7 @@ def test_weights_are_a_function_of_the_seed(graphs: GraphSet) -> None:
     encoder = Encoder.fit(tiny().data, graphs)
     torch.manual_seed(99)
     one, again, other = (
-        TrainedModel.untrained(tiny(training__seed=seed), encoder, graphs.classes).model.state_dict()
+        TrainedModel.untrained(tiny(training__seed=seed), encoder, Classification(graphs.classes)).model.state_dict()
         for seed in (3, 3, 4)
     )
     assert all(torch.equal(value, again[name]) for name, value in one.items())

@@ -56,7 +56,6 @@ class TensorSet:
         layout: Literal["auto", "packed", "padded"] = "auto",
     ) -> None:
         self.device = torch.device(device)
-        self.classes = len(graphs.classes)
         self.layout = layout
         self.sizes = graphs.sizes
         self.y = None if graphs.y is None else torch.from_numpy(np.array(graphs.y)).to(self.device)

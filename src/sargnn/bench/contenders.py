@@ -32,6 +32,7 @@ from sargnn.nn.backbones import GCNLayer
 from sargnn.nn.memory import GraphNeuralMemory
 from sargnn.nn.model import SARGNN, VARIANTS, ModelConfig
 from sargnn.nn.saliency import NodeSaliency
+from sargnn.tasks import task_of
 from sargnn.training.loop import TrainingConfig, TrainingState, compiled_loss, fit, loss_of
 from sargnn.training.settings import Settings
 from sargnn.training.vectorized.model_stack import Member, ModelStack
@@ -106,12 +107,13 @@ class Ours(Contender):
     def __init__(self, work: Workload, model: SARGNN, compiled: bool = False) -> None:
         super().__init__(work, model)
         self.compiled = compiled
+        self.task = task_of(work.graphs)
 
     def batch(self, index: np.ndarray) -> Batch:
         return self.work.tensors.fastest_batch(index, traced=self.compiled)
 
     def loss(self, batch: Batch) -> Tensor:
-        return (compiled_loss() if self.compiled else loss_of)(self.model, batch, TrainingConfig())
+        return (compiled_loss() if self.compiled else loss_of)(self.model, self.task, batch, TrainingConfig())
 
     def epochs(self, batch_size: int) -> Iterator[Any]:
         config = TrainingConfig(epochs=10**6, batch_size=batch_size, patience=0, compile=self.compiled)
@@ -119,7 +121,7 @@ class Ours(Contender):
         # One graph is assessed after every epoch, so that the time is that of the training.
         fold = Fold(everything, everything[:1], nothing)
         if self.work.device.type == "cpu":
-            return fit(TrainingState.start(self.model, config), self.work.tensors, fold, config)
+            return fit(TrainingState.start(self.model, self.task, config), self.work.tensors, fold, config)
         return iter(self.ensemble(fold, config))
 
     def ensemble(self, fold: Fold, config: TrainingConfig) -> ModelStack:

@@ -15,7 +15,7 @@ from sargnn.bench.contenders import CONTENDERS
 from sargnn.bench.measure import Cell, Row, measure
 from sargnn.errors import InputError
 from sargnn.files import write_file
-from sargnn.training.run import find_device, hardware, versions
+from sargnn.training.hardware import find_device, hardware, versions
 
 __all__ = ["Plan", "run", "save", "table"]
 

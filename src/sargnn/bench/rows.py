@@ -12,7 +12,7 @@ import torch
 
 from sargnn.files import write_file
 from sargnn.studies.bundles import made_by
-from sargnn.training.run import hardware, versions
+from sargnn.training.hardware import hardware, versions
 
 __all__ = ["conditions", "write_rows"]
 

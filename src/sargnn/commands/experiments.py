@@ -12,7 +12,7 @@ from sargnn.console import note
 from sargnn.data.sources import require_two_classes
 from sargnn.errors import InputError
 from sargnn.files import check_writable, write_file
-from sargnn.training.run import find_device, hardware, versions
+from sargnn.training.hardware import find_device, hardware, versions
 from sargnn.training.settings import Settings
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from sargnn.data.graphs import GraphSet, ranges
 from sargnn.errors import InputError
 from sargnn.explain.maps import RULES, node_saliency
 from sargnn.files import write_csv, write_file
+from sargnn.tasks import Verdict
 from sargnn.training.trained_model import Prediction, TrainedModel
 
 __all__ = ["explain"]
@@ -77,17 +78,17 @@ def _explained(trained: TrainedModel, graphs: GraphSet, index: np.ndarray, rule:
     nodes = ranges(graphs.node_ptr, index)
     data = trained.tensors(graphs.subset(index), next(trained.model.parameters()).device)
     found = trained.predict_tensors(data)
-    probabilities = np.zeros((len(graphs), len(found.classes)))
+    values = np.zeros((len(graphs), *found.values.shape[1:]))
     saliency, mapped = np.zeros((len(found.saliency), graphs.num_nodes)), np.zeros(graphs.num_nodes)
-    probabilities[index], saliency[:, nodes] = found.probabilities, found.saliency
+    values[index], saliency[:, nodes] = found.values, found.saliency
     if len(saliency):
         mapped[nodes] = node_saliency(trained.model, data, rule=rule).cpu().numpy()
-    return Prediction(found.classes, probabilities, saliency, graphs.sizes), mapped
+    return Prediction(found.task, values, saliency, graphs.sizes), mapped
 
 
-def _verdict(prediction: Prediction, g: int) -> tuple[str, float]:
-    """The predicted class of graph ``g`` and its probability."""
-    return prediction.classes[prediction.predicted[g]], float(prediction.probabilities[g].max())
+def _verdict(prediction: Prediction, g: int) -> Verdict:
+    """What is predicted of graph ``g``, and how sure the model is."""
+    return prediction.task.verdict(prediction.values[g])
 
 
 def _saliency_header(graphs: GraphSet) -> list[str]:
@@ -140,8 +141,7 @@ def _draw(graphs: GraphSet, prediction: Prediction, g: int, saliency: np.ndarray
     from sargnn import viz
     from sargnn.viz.molecules import are_molecules, draw_molecule
 
-    nodes, (name, probability) = graphs.nodes_of(g), _verdict(prediction, g)
-    title = f"graph {g}: predicted {name} ({probability:.0%})"
+    nodes, title = graphs.nodes_of(g), f"graph {g}: predicted {_verdict(prediction, g)}"
     truth = None if graphs.true_saliency is None else graphs.true_saliency[nodes]
     if truth is None and are_molecules(graphs):
         write_file(path, draw_molecule(graphs, g, saliency[nodes], path.suffix == ".svg", title=title))
@@ -157,5 +157,6 @@ def _page(graphs: GraphSet, prediction: Prediction, drawn: list[int], rule: str,
     items = []
     for g in drawn:
         nodes = graphs.nodes_of(g)
-        items.append(ExplainedGraph(g, *_verdict(prediction, g), {key: values[nodes] for key, values in maps.items()}))
+        own = {key: values[nodes] for key, values in maps.items()}
+        items.append(ExplainedGraph(g, str(_verdict(prediction, g)), own))
     return render_page(graphs, items, f"Which nodes decided: {graphs.name}")

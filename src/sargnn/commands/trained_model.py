@@ -13,10 +13,12 @@ from sargnn.data.problems import shown
 from sargnn.data.splits import Fold
 from sargnn.errors import InputError
 from sargnn.files import check_writable, write_csv
-from sargnn.training.calibration import assess, load_calibration, save_calibration, with_temperature
+from sargnn.tasks.calibration import assess
 from sargnn.training.calibration import calibrate as fit_calibration
+from sargnn.training.calibration import load_calibration, save_calibration
+from sargnn.training.hardware import find_device
 from sargnn.training.model_folder import load_model, read_training
-from sargnn.training.run import find_device, parts_of, score
+from sargnn.training.run import parts_of, score
 from sargnn.training.trained_model import TrainedModel
 
 __all__ = ["calibrate", "evaluate", "export", "open_run", "predict", "readable"]
@@ -32,8 +34,9 @@ def evaluate(run: Path, data: str, part: str, device: str) -> Answer:
     prediction = trained.predict(chosen)
     scores = score(trained, chosen, prediction, np.arange(len(index)))
     answer: Answer = {"model": trained.settings.name, **scores, **left_out}
+    headline = trained.task.metrics[0].key
     if part == "all" and (parts := _parts_of(run, chosen)):
-        answer["parts"] = {p: score(trained, chosen, prediction, i)["accuracy"] for p, i in parts.items() if len(i)}
+        answer["parts"] = {p: score(trained, chosen, prediction, i)[headline] for p, i in parts.items() if len(i)}
         note("these graphs were trained on, but for the test part: its accuracy is the honest one")
     return answer
 
@@ -45,20 +48,19 @@ def predict(
     check_writable(out)
     index, left_out = readable(trained, graphs, index)
     prediction = trained.predict(graphs.subset(index))
-    probabilities, sets = prediction.probabilities, np.empty((len(index), 0), bool)
-    header = ["graph", "class", *(f"probability_{name}" for name in trained.classes)]
+    task, values, sets = trained.task, prediction.values, np.empty((len(index), 0), bool)
+    header = ["graph", *task.columns()]
     answer: Answer = {"graphs": len(index), "file": str(out), **left_out}
     if coverage is not None:
-        sets = load_calibration(run).sets(probabilities, coverage)
-        header += [f"in_set_{name}" for name in trained.classes]
+        sets = load_calibration(run, task).sets(values, coverage)
+        header += task.set_columns()
         answer["mean_set_size"] = float(sets.sum(axis=1).mean())
     if calibrated:
-        probabilities = with_temperature(probabilities, load_calibration(run).temperature)
+        values = load_calibration(run, task).apply(values)
     names = graphs.graph_names  # of every graph or of none
     header += ["graph_name"] if names else []
     rows = (
-        [g, trained.classes[best], *probabilities[row].tolist(), *sets[row].astype(int), *names[g : g + 1]]
-        for row, (g, best) in enumerate(zip(index.tolist(), prediction.predicted.tolist(), strict=True))
+        [g, *task.cells(values[row]), *sets[row].astype(int), *names[g : g + 1]] for row, g in enumerate(index.tolist())
     )
     write_csv(out, header, rows)
     return answer
@@ -91,7 +93,7 @@ def calibrate(run: Path, data: str, part: str, coverage: float, device: str) -> 
     answer: Answer = {"graphs": len(index), "temperature": held_out.temperature, "file": file, **left_out}
     if part != "test" and len(test := parts.get("test", ())):
         others = graphs.subset(test)
-        true, probabilities = trained.true_classes(others), trained.predict(others).probabilities
+        true, probabilities = trained.task.targets(others), trained.predict(others).probabilities
         answer |= {f"test_{name}": value for name, value in assess(held_out, true, probabilities, coverage).items()}
     return answer
 
@@ -114,7 +116,7 @@ def open_run(
     # Parts are of the set as it was trained on, without the molecules that have no class.
     graphs = load_noted(data, labelled=labelled or (None if part != "all" else False))
     if labelled:
-        trained.true_classes(graphs)  # refuses other classes before the work begins
+        trained.task.targets(graphs)  # refuses other classes before the work begins
     if part == "all":
         if unknown := [name for name in graphs.classes if name not in trained.classes]:
             note(f"{graphs.name} has classes that the model was not trained on: {', '.join(unknown)}")

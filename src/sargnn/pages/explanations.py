@@ -33,7 +33,7 @@ class ExplainedGraph:
 
     graph: int
     predicted: str
-    probability: float
+    """In words, with its probability."""
     maps: Mapping[str, np.ndarray]
 
 
@@ -41,7 +41,7 @@ def render_page(graphs: GraphSet, explained: list[ExplainedGraph], title: str) -
     """The page of the ``explained`` graphs out of ``graphs``.
 
     >>> from sargnn.data.graphs import pack
-    >>> item = ExplainedGraph(0, "path", 0.9, {"mean": np.array([0.2, 0.8])})
+    >>> item = ExplainedGraph(0, "path (90%)", {"mean": np.array([0.2, 0.8])})
     >>> page = render_page(pack([(2, [(0, 1), (1, 0)])]), [item], "two nodes")
     >>> "<title>two nodes</title>" in page, " src=" in page
     (True, False)
@@ -61,7 +61,7 @@ def _drawing(graphs: GraphSet, item: ExplainedGraph) -> dict[str, Any]:
     points = fit(positions, WIDTH, HEIGHT, MARGIN)
     return {
         "title": one.graph_names[0] if one.graph_names else f"graph {item.graph}",
-        "verdict": f"graph {item.graph}: predicted {item.predicted} ({item.probability:.0%})",
+        "verdict": f"graph {item.graph}: predicted {item.predicted}",
         "x": points[:, 0].round(1).tolist(),
         "y": (HEIGHT - points[:, 1]).round(1).tolist(),  # upwards on paper, downwards on a screen
         "edges": pairs_of(one).tolist(),

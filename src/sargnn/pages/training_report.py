@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from sargnn import viz
 from sargnn.data.graphs import GraphSet
 from sargnn.pages.environment import render as render_template
+from sargnn.tasks import Task
 from sargnn.viz.molecules import are_molecules, draw_molecule
 
 __all__ = ["GalleryItem", "TrainingReport", "choose_gallery", "render"]
@@ -33,20 +34,17 @@ class GalleryItem:
 
     graph: int
     """Its position in the report's graphs."""
-    true_class: str
-    predicted_class: str
-    probability: float
-    """Of the predicted class."""
+    true: str
+    predicted: str
+    probability: float | None
+    """Of the prediction, where the task has one."""
+    right: bool
     saliency: np.ndarray
     """float [n]."""
     layer: str
     """Which saliency this is, in words: ``"layer 2"``, ``"mean of layers"``."""
     true_saliency: np.ndarray | None = None
     """float [n], where known."""
-
-    @property
-    def right(self) -> bool:
-        return self.true_class == self.predicted_class
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +62,13 @@ class TrainingReport:
     """One row an epoch, as :func:`sargnn.viz.learning_curves` takes them."""
     best_epoch: int
     results: Mapping[str, Mapping[str, int | float]]
-    """Part to ``accuracy``, the ends ``low`` and ``high`` of its 95 % interval, ``graphs`` and ``balanced_accuracy``.
-    The headline is ``test``, or the last part if there is none."""
-    confusion: np.ndarray
-    """int [C, C]: graphs of the headline's part, true class by predicted class."""
+    """Part to what :meth:`Task.measure` gives, and ``graphs``. The headline is ``test``, or the last part if there is
+    none."""
+    task: Task
+    targets: np.ndarray
+    """Of the headline's part, as the task stores them."""
+    values: np.ndarray
+    """What the model predicts for the same graphs."""
     saliency_auc: float | None
     """How well saliency ranks the nodes that truly matter, where that is known: 1 is perfect, 0.5 is chance."""
     gallery: Sequence[GalleryItem]
@@ -82,20 +83,24 @@ class TrainingReport:
 def render(report: TrainingReport) -> str:
     """The report as HTML text, complete in itself; the same report gives the same bytes."""
     headline = "test" if "test" in report.results else list(report.results)[-1]
-    cases = report.confusion.sum()
-    curves = None
+    task, curves = report.task, None
     if report.history:
-        curves = _chart(viz.learning_curves(report.history, best_epoch=report.best_epoch), "curves")
+        drawn = viz.learning_curves(report.history, best_epoch=report.best_epoch, score=task.score_name)
+        curves = _chart(drawn, "curves")
     return render_template(
         "report.html.j2",
         report=report,
         headline=headline,
         score=report.results[headline],
-        largest_class=float(report.confusion.sum(axis=1).max(initial=0) / cases) if cases else None,
+        main=task.metrics[0],
+        others=task.metrics[1:],
+        bounded="%" in task.metrics[0].form,
+        sentence=task.sentence(report.results[headline]),
+        baseline=task.baseline(report.targets),
         seeds=[section["seed"] for section in report.settings.values() if "seed" in section],
         facts=_facts(report.graphs),
         sizes=_chart(viz.size_histogram(report.graphs), "sizes"),
-        confusion=_chart(viz.confusion_matrix(report.confusion, report.graphs.classes), "confusion"),
+        figure=_chart(task.figure(report.targets, report.values), "confusion"),
         curves=curves,
         gallery=[(item, _drawing(report.graphs, item, f"graph{i}")) for i, item in enumerate(report.gallery)],
         colours=[viz.SALIENCY(share, bytes=True)[:3] for share in np.linspace(0, 1, 9)],
@@ -103,30 +108,32 @@ def render(report: TrainingReport) -> str:
 
 
 def choose_gallery(
-    true: np.ndarray, predicted: np.ndarray, probability: np.ndarray, *, count: int = 12, seed: int = 0
+    strata: np.ndarray, right: np.ndarray, confidence: np.ndarray, *, count: int = 12, seed: int = 0
 ) -> list[int]:
     """Positions of ``count`` graphs worth showing, right ones first.
 
-    A third of them are wrong, if there are so many: the surest mistakes of each class. Right ones are drawn at random,
-    so that the picture does not flatter. Both kinds take one graph of every class before a second of any.
+    A third of them are wrong, if there are that many: the most confident mistakes of each stratum (class). Right ones
+    are drawn at random, so that the picture does not flatter. Both kinds take one graph of every stratum before a
+    second of any.
 
-    >>> choose_gallery(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0]), np.array([0.9, 0.8, 0.7, 0.6]), count=3)
+    >>> right = np.array([True, True, True, False])
+    >>> choose_gallery(np.array([0, 0, 1, 1]), right, np.array([0.9, 0.8, 0.7, 0.6]), count=3)
     [2, 0, 3]
     """
     generator = np.random.default_rng(seed)
-    order = generator.permutation(len(true)).tolist()
-    right = [i for i in order if true[i] == predicted[i]]
-    wrong = sorted((i for i in order if true[i] != predicted[i]), key=lambda i: -probability[i])
-    wrongs = min(len(wrong), count, max(1, count // 3, count - len(right)))
-    return _spread(right, true)[: count - wrongs] + _spread(wrong, true)[:wrongs]
+    order = generator.permutation(len(strata)).tolist()
+    good = [i for i in order if right[i]]
+    wrong = sorted((i for i in order if not right[i]), key=lambda i: -confidence[i])
+    wrongs = min(len(wrong), count, max(1, count // 3, count - len(good)))
+    return _spread(good, strata)[: count - wrongs] + _spread(wrong, strata)[:wrongs]
 
 
-def _spread(positions: Sequence[int], true: np.ndarray) -> list[int]:
-    """The same positions with every class's first before any class's second."""
+def _spread(positions: Sequence[int], strata: np.ndarray) -> list[int]:
+    """The same positions with every stratum's first before any stratum's second."""
     turn: dict[int, int] = {}
     turns = {}
     for position in positions:
-        kind = int(true[position])
+        kind = int(strata[position])
         turns[position] = turn[kind] = turn.get(kind, -1) + 1
     return sorted(turns, key=lambda position: turns[position])
 

@@ -29,8 +29,9 @@ from sargnn.nn.model import SARGNN
 from sargnn.nn.saliency import NodeSaliency
 from sargnn.studies.protocol import Cell, planned_graphs
 from sargnn.studies.store import Job, Row
-from sargnn.training.loop import predict_logits
-from sargnn.training.run import find_device, hardware
+from sargnn.tasks import task_of
+from sargnn.training.hardware import find_device, hardware
+from sargnn.training.loop import predict_outputs
 from sargnn.training.settings import Settings
 from sargnn.training.trained_model import TrainedModel
 
@@ -92,7 +93,7 @@ def work(jobs: list[CostJob], device: str) -> Iterator[tuple[CostJob, Row]]:
 def _measured(job: CostJob, device: torch.device) -> Cost:
     graphs, (fold, *_) = planned_graphs(job.data, job.fingerprint)
     encoder = Encoder.fit(job.settings.data, graphs, fold.train)
-    trained = TrainedModel.untrained(job.settings, encoder, graphs.classes)
+    trained = TrainedModel.untrained(job.settings, encoder, task_of(graphs))
     trained.model.to(device)
     tested = graphs.subset(fold.test)
     nodes, edges = tested.num_nodes / len(tested), tested.num_edges / len(tested)
@@ -109,7 +110,7 @@ def _seconds_per_graph(trained: TrainedModel, graphs: GraphSet, device: torch.de
     seconds = []
     for _ in range(ROUNDS + 1):
         start = time.perf_counter()
-        predict_logits(trained.model, data, index)[0].cpu()  # a GPU is waited for
+        predict_outputs(trained.model, data, index)[0].cpu()  # a GPU is waited for
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds[1:]) / TIMED
 

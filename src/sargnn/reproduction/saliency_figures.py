@@ -23,7 +23,8 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.sources import load
 from sargnn.reproduction.paper import Preset
 from sargnn.systems.dss_gnn import DSSGNNConfig
-from sargnn.training.run import TrainingRun, find_device, train
+from sargnn.training.hardware import find_device
+from sargnn.training.run import TrainingRun, train
 from sargnn.training.settings import Settings
 from sargnn.viz.graph import draw_panel, node_diameter
 from sargnn.viz.layout import positions_of

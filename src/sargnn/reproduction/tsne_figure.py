@@ -21,7 +21,8 @@ from sargnn.studies.jobs import TrainingJob
 from sargnn.studies.protocol import planned_graphs
 from sargnn.studies.store import Row
 from sargnn.studies.study import Results, Study
-from sargnn.training.run import TrainingRun, find_device, hardware
+from sargnn.training.hardware import find_device, hardware
+from sargnn.training.run import TrainingRun
 from sargnn.viz import COLOURS, house_style
 
 __all__ = ["WORK", "draw", "jobs", "judged", "notes", "separation", "study", "tsne", "work"]

@@ -21,8 +21,9 @@ from sargnn.explain import metrics
 from sargnn.explain.masking import hard_mask, masked_probabilities, soft_mask
 from sargnn.metrics import node_auc
 from sargnn.studies.explainers import EXPLAINERS, Explained, Subject, explain
-from sargnn.training.loop import predict_logits
-from sargnn.training.run import TrainingRun, hardware, versions
+from sargnn.training.hardware import hardware, versions
+from sargnn.training.loop import predict_outputs
+from sargnn.training.run import TrainingRun
 from sargnn.training.settings import Settings
 
 __all__ = ["ATTENTION_SYSTEMS", "as_table", "compare_explainers", "truths_of"]
@@ -150,7 +151,7 @@ def _rows(
 def _trained(sample: Sample, settings: Settings, seed: int, device: torch.device | str) -> TrainingRun:
     own = replace(settings, training=replace(settings.training, seed=seed))
     run = TrainingRun.start(sample.graphs, own, fold=sample.fold, device=device)
-    if not predict_logits(run.trained.model, run.data, sample.index[:1])[1]:
+    if not predict_outputs(run.trained.model, run.data, sample.index[:1])[1]:
         raise InputError(f"--model: got '{settings.name}' without saliency, expected one that has it, such as sar-gcn")
     for _ in run:
         pass

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from sargnn import metrics
 from sargnn.batching.tensor_set import PADDED_NODES
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet
@@ -36,8 +35,9 @@ from sargnn.errors import Diverged, InputError
 from sargnn.studies.jobs import TrainingJob, TrainingRow
 from sargnn.studies.store import Row
 from sargnn.systems import find_system
+from sargnn.training.hardware import find_device, hardware
 from sargnn.training.progress import Progress
-from sargnn.training.run import TrainingRun, find_device, hardware, parts_of, score
+from sargnn.training.run import TrainingRun, parts_of, score
 from sargnn.training.settings import Settings
 from sargnn.training.vectorized.model_stack import OWN, Fitted, Member, ModelStack, fit_together
 
@@ -250,8 +250,9 @@ def _row(
 
 
 def _tested(graphs: GraphSet, fold: Fold, fitted: Fitted) -> dict[str, Any]:
-    """Scores on every test part, and the confusion matrix of the test graphs."""
-    scores, confusion = {}, None
+    """Scores on every test part, and what else the task tells of the test graphs."""
+    scores: dict[str, Row] = {}
+    details: Row = {}
     for name, index in parts_of(graphs, fold).items():
         if not name.startswith("test") or not len(index):
             continue
@@ -259,9 +260,9 @@ def _tested(graphs: GraphSet, fold: Fold, fitted: Fitted) -> dict[str, Any]:
         prediction = fitted.trained.predict(part)
         scores[name] = score(fitted.trained, part, prediction, np.arange(len(part)))
         if name == "test":
-            true = fitted.trained.true_classes(part)
-            confusion = metrics.confusion(true, prediction.predicted, len(graphs.classes)).tolist()
-    return {"scores": scores, "confusion": confusion}
+            task = fitted.trained.task
+            details = task.details(task.targets(part), prediction.values)
+    return {"scores": scores, **details}
 
 
 def _curves(history: Sequence[Row]) -> dict[str, list[float]]:

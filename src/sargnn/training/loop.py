@@ -18,7 +18,6 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from sargnn.batching import Batch
 from sargnn.batching.allocator import keep_freed_memory
@@ -26,9 +25,10 @@ from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.splits import Fold
 from sargnn.errors import Diverged, InputError
 from sargnn.nn.graph_model import GraphModel
+from sargnn.tasks import Task
 from sargnn.training.progress import Progress, Row
 
-__all__ = ["TrainingConfig", "TrainingState", "fit", "predict_logits"]
+__all__ = ["TrainingConfig", "TrainingState", "fit", "predict_outputs"]
 
 
 @dataclass(frozen=True)
@@ -114,15 +114,16 @@ class TrainingState(Progress):
     """All there is to know between two epochs."""
 
     model: GraphModel
+    task: Task
     optimizer: torch.optim.Adam
     best_weights: dict[str, Tensor]
 
     @classmethod
-    def start(cls, model: GraphModel, config: TrainingConfig) -> TrainingState:
+    def start(cls, model: GraphModel, task: Task, config: TrainingConfig) -> TrainingState:
         optimizer = torch.optim.Adam(
             model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
         )
-        return cls(model=model, optimizer=optimizer, best_weights=snapshot(model))
+        return cls(model=model, task=task, optimizer=optimizer, best_weights=snapshot(model))
 
 
 def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfig) -> Iterator[Row]:
@@ -136,13 +137,13 @@ def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfi
     """
     check_supervision(state.model, data, config)
     keep_freed_memory()
-    weights = class_weights(data, fold, config)
+    balance = class_balance(state.task, data, fold, config)
     blocks = _blocks(state.model, config)
     try:
         while not (state.finished(config) or (state.history and fits_at_once(state.model))):
             epoch = len(state.history) + 1
             _freeze_all_but((epoch - 1) // config.alternate_epochs % len(blocks), blocks)
-            row = _epoch(state, data, fold, config, weights, epoch)
+            row = _epoch(state, data, fold, config, balance, epoch)
             if state.record(row, config):
                 state.best_weights = snapshot(state.model)
             yield row
@@ -154,22 +155,22 @@ def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfi
     state.model.load_state_dict(state.best_weights)
 
 
-def predict_logits(
+def predict_outputs(
     model: GraphModel, data: TensorSet, index: np.ndarray, batch_size: int = 512
 ) -> tuple[Tensor, list[Tensor]]:
-    """Logits ``[G, C]`` of the graphs at ``index`` and the saliency of each layer, ``[N]`` over their nodes, in eval
+    """Outputs ``[G, O]`` for the graphs at ``index`` and the saliency of each layer, ``[N]`` over their nodes, in eval
     mode. A model that draws numbers even then (``model.saliency = redrawn``) draws the same ones every time."""
     model.eval()
-    logits: list[Tensor] = []
+    outputs: list[Tensor] = []
     saliency: list[tuple[Tensor, ...]] = []
     with torch.inference_mode(), _seeded(0, data.device):
         for start in range(0, len(index), batch_size):
             some = index[start : start + batch_size]
             batch = data.fastest_batch(some, ordered=True) if takes_any_layout(model) else data.batch(some)
             encoding = model.encode(batch)
-            logits.append(model.head(encoding.graph))
+            outputs.append(model.head(encoding.graph))
             saliency.append(tuple(batch.per_node(s) for s in encoding.saliency))
-    return torch.cat(logits), [torch.cat(layer) for layer in zip(*saliency, strict=True)]
+    return torch.cat(outputs), [torch.cat(layer) for layer in zip(*saliency, strict=True)]
 
 
 def takes_any_layout(model: GraphModel) -> bool:
@@ -182,7 +183,7 @@ def fits_at_once(model: GraphModel) -> bool:
     return hasattr(model, "fit_at_once")
 
 
-def snapshot(model: GraphModel) -> dict[str, Tensor]:
+def snapshot(model: nn.Module) -> dict[str, Tensor]:
     """A copy of the weights."""
     return {name: value.detach().clone() for name, value in model.state_dict().items()}
 
@@ -213,19 +214,19 @@ def _draw(graphs: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarra
 
 
 def _epoch(
-    state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfig, weights: Tensor | None, epoch: int
+    state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfig, balance: Tensor | None, epoch: int
 ) -> Row:
     """Train on the training graphs, score the validation graphs."""
     start = time.perf_counter()
     rate = state.learning_rate(config)
-    train_loss = _train_epoch(state, data, fold.train, config, weights, epoch, rate)
+    train_loss = _train_epoch(state, data, fold.train, config, balance, epoch, rate)
     # A set too small for a validation part is watched on its training graphs.
     watched = fold.validation if len(fold.validation) else fold.train
-    loss, accuracy = _score(state.model, data, watched)
+    loss, score = _score(state.model, state.task, data, watched)
     if not isfinite(loss):
         raise _diverged(f"validation loss is {loss} after epoch {epoch}", state)
     return {
-        "epoch": epoch, "train_loss": train_loss, "validation_loss": loss, "validation_accuracy": accuracy,
+        "epoch": epoch, "train_loss": train_loss, "validation_loss": loss, f"validation_{state.task.score_name}": score,
         "learning_rate": rate, "seconds": time.perf_counter() - start,
     }  # fmt: skip
 
@@ -236,7 +237,7 @@ def _diverged(what: str, state: TrainingState) -> Diverged:
 
 
 def _train_epoch(
-    state: TrainingState, data: TensorSet, train: np.ndarray, config: TrainingConfig, weights: Tensor | None,
+    state: TrainingState, data: TensorSet, train: np.ndarray, config: TrainingConfig, balance: Tensor | None,
     epoch: int, rate: float,
 ) -> float:  # fmt: skip
     """One pass over the training graphs; the mean loss."""
@@ -245,9 +246,8 @@ def _train_epoch(
     for group in optimizer.param_groups:
         group["lr"] = rate
     assert data.y is not None
-    order = epoch_order(
-        train, config.seed, epoch, data.y.cpu().numpy()[train] if config.sampling == "balanced" else None
-    )
+    strata = state.task.strata(data.y.cpu().numpy()[train]) if config.sampling == "balanced" else None
+    order = epoch_order(train, config.seed, epoch, strata)
     if fits_at_once(model):
         return model.fit_at_once(data, order, config.seed, config.class_weights == "balanced")  # type: ignore[operator]
     make_batch = partial(data.fastest_batch, traced=config.compile) if takes_any_layout(model) else data.batch
@@ -258,7 +258,7 @@ def _train_epoch(
         for number, start in enumerate(range(0, len(order), size), 1):
             batch = make_batch(order[start : start + size])
             optimizer.zero_grad(set_to_none=True)
-            loss = compute_loss(model, batch, config, weights)
+            loss = compute_loss(model, state.task, batch, config, balance)
             value = loss.item()
             if not isfinite(value):
                 raise _diverged(f"loss is {value} in epoch {epoch}, batch {number}", state)
@@ -268,17 +268,14 @@ def _train_epoch(
     return total / len(order)
 
 
-def loss_of(model: GraphModel, batch: Batch, config: TrainingConfig, weights: Tensor | None = None) -> Tensor:
-    """Cross-entropy of the classes, plus the weighted divergence of the saliency where it is supervised."""
+def loss_of(
+    model: GraphModel, task: Task, batch: Batch, config: TrainingConfig, balance: Tensor | None = None
+) -> Tensor:
+    """The loss of the task, plus the weighted divergence of the saliency where it is supervised."""
     assert batch.y is not None
     encoding = model.encode(batch)
-    logits = model.head(encoding.graph)  # [B, C], or of each member of a committee [M, B, C]
-    y = batch.y.expand(logits.shape[:-1]).flatten()
-    if weights is None:
-        loss = F.cross_entropy(logits.flatten(0, -2), y, label_smoothing=config.label_smoothing)
-    else:  # PyTorch's own weights would tilt the smoothed part of the target too
-        each = F.cross_entropy(logits.flatten(0, -2), y, reduction="none", label_smoothing=config.label_smoothing)
-        loss = (each * weights[y]).sum() / weights[y].sum()
+    outputs = model.head(encoding.graph)  # [B, O], or of each member of an ensemble [M, B, O]
+    loss = task.loss(outputs, batch.y, balance, config.label_smoothing)
     if config.saliency_weight:
         loss = loss + config.saliency_weight * saliency_divergence(batch, encoding.saliency, config.saliency_layers)
     return loss
@@ -292,8 +289,8 @@ def compiled_loss() -> Callable[..., Tensor]:
     """
     compiled = torch.compile(loss_of, dynamic=True)
 
-    def compute(model: GraphModel, batch: Batch, *rest: Any) -> Tensor:
-        return compiled(model, replace(batch, held=None) if batch.held else batch, *rest)  # type: ignore[type-var]
+    def compute(model: GraphModel, task: Task, batch: Batch, *rest: Any) -> Tensor:
+        return compiled(model, task, replace(batch, held=None) if batch.held else batch, *rest)  # type: ignore[type-var]
 
     return compute
 
@@ -314,7 +311,7 @@ def check_supervision(model: GraphModel, data: TensorSet, config: TrainingConfig
         return
     if data.truth is None:
         raise InputError("training.saliency_weight: got data without true saliency, expected a set that has it")
-    _, saliency = predict_logits(model, data, np.arange(1))
+    _, saliency = predict_outputs(model, data, np.arange(1))
     if not saliency:
         raise InputError("training.saliency_weight: got a model without saliency, expected model.saliency = learned")
     if max(config.saliency_layers, default=0) >= len(saliency):
@@ -323,11 +320,12 @@ def check_supervision(model: GraphModel, data: TensorSet, config: TrainingConfig
         )
 
 
-def _score(model: GraphModel, data: TensorSet, index: np.ndarray) -> tuple[float, float]:
+def _score(model: GraphModel, task: Task, data: TensorSet, index: np.ndarray) -> tuple[float, float]:
+    """Loss and score of the graphs at ``index``."""
     assert data.y is not None
-    logits, _ = predict_logits(model, data, index)
+    outputs, _ = predict_outputs(model, data, index)
     y = data.y[torch.as_tensor(index, device=data.device)]
-    return F.cross_entropy(logits, y).item(), (logits.argmax(1) == y).double().mean().item()
+    return task.loss(outputs, y).item(), task.graph_scores(outputs, y).mean().item()
 
 
 def _blocks(model: GraphModel, config: TrainingConfig) -> list[list[nn.Parameter]]:
@@ -347,13 +345,12 @@ def _unfreeze(blocks: list[list[nn.Parameter]]) -> None:
         parameter.requires_grad_(True)
 
 
-def class_weights(data: TensorSet, fold: Fold, config: TrainingConfig) -> Tensor | None:
-    """``[C]``: how much a graph of each class counts; none: all alike."""
+def class_balance(task: Task, data: TensorSet, fold: Fold, config: TrainingConfig) -> Tensor | None:
+    """How much each class counts; none: all alike."""
     if config.class_weights == "none":
         return None
     assert data.y is not None
-    counts = torch.bincount(data.y[torch.as_tensor(fold.train, device=data.device)], minlength=data.classes)
-    return (counts.sum() / (counts.clamp(min=1) * len(counts))).to(data.x.dtype)
+    return task.balance(data.y[torch.as_tensor(fold.train, device=data.device)]).to(data.x.dtype)
 
 
 @contextmanager

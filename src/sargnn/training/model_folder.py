@@ -4,6 +4,9 @@
 ``config.json``            settings, classes and the fitted encoder: all that is needed to rebuild the model
 ``weights.safetensors``    the best weights
 ``training.json``          data fingerprint, split, versions, history, scores
+``history.csv``            losses, score, learning rate and seconds of each epoch
+``calibration.json``       temperature and conformal scores of the validation graphs
+``report.html``            the run as a page
 ``checkpoint.safetensors`` the state after the last epoch, from which training goes on
 ========================== ==========================================================================================
 
@@ -13,7 +16,9 @@ and that of the config they belong to, so a damaged file or one of another model
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -26,7 +31,9 @@ from torch import Tensor, nn
 from sargnn.data.features.encoder import Encoder
 from sargnn.errors import InputError
 from sargnn.files import is_leftover, write_file
+from sargnn.tasks import task_from_json
 from sargnn.training.loop import TrainingState
+from sargnn.training.progress import Row
 from sargnn.training.settings import Settings
 from sargnn.training.trained_model import TrainedModel
 
@@ -37,6 +44,7 @@ __all__ = [
     "read_training",
     "save_checkpoint",
     "save_config",
+    "save_history",
     "save_training",
     "save_weights",
 ]
@@ -44,6 +52,7 @@ __all__ = [
 FORMAT = "sargnn.model/1"
 HEADER = "sargnn"
 CONFIG, WEIGHTS, TRAINING, CHECKPOINT = "config.json", "weights.safetensors", "training.json", "checkpoint.safetensors"
+HISTORY = "history.csv"
 
 
 def load_model(folder: Path | str, device: torch.device | str = "cpu") -> TrainedModel:
@@ -73,12 +82,12 @@ def load_untrained(folder: Path) -> TrainedModel:
     try:
         settings = Settings.from_json(content["settings"])
         encoder = Encoder.from_json(content["encoder"])
-        classes = tuple(map(str, content["classes"]))
+        task = task_from_json(content)
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: got no valid field {error}, expected settings, encoder and classes") from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-    return TrainedModel.untrained(settings, encoder, classes)
+    return TrainedModel.untrained(settings, encoder, task)
 
 
 def prepare(folder: Path, resume: bool) -> bool:
@@ -107,7 +116,7 @@ def _config(trained: TrainedModel) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "settings": trained.settings.to_json(),
-        "classes": list(trained.classes),
+        **trained.task.to_json(),
         "features": list(trained.encoder.feature_names),
         "edge_features": list(trained.encoder.edge_feature_names),
         "encoder": trained.encoder.to_json(),
@@ -120,6 +129,15 @@ def save_weights(folder: Path, trained: TrainedModel) -> None:
 
 def save_training(folder: Path, content: dict[str, Any]) -> None:
     _write_json(folder / TRAINING, {"format": FORMAT, **content})
+
+
+def save_history(folder: Path, history: list[Row]) -> None:
+    """``history.csv``: one line per epoch, from the first; whole, so that a kill leaves no half line."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(history[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(history)
+    write_file(folder / HISTORY, text.getvalue())
 
 
 def read_training(folder: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sargnn.training.loop import TrainingConfig
 
-__all__ = ["Progress", "Row"]
+__all__ = ["Progress", "Row", "validation_score"]
 
 Row = dict[str, Any]
 
@@ -21,7 +21,8 @@ class Progress:
     best_epoch: int = 0
     """0: no epoch has been evaluated yet."""
     history: list[Row] = field(default_factory=list)
-    """One row an epoch: epoch, train_loss, validation_loss, validation_accuracy, learning_rate, seconds."""
+    """One row per epoch: epoch, train_loss, validation_loss, validation_accuracy (or another score), learning_rate,
+    seconds."""
 
     def record(self, row: Row, config: TrainingConfig) -> bool:
         """Add an epoch's row; whether it is the one to keep so far. Of equal ones the earlier is kept."""
@@ -60,4 +61,14 @@ class Progress:
 
 def _loss(row: Row, config: TrainingConfig) -> float:
     """The monitored value, lower being better."""
-    return float(-row["validation_accuracy"] if config.monitor == "accuracy" else row["validation_loss"])
+    return -validation_score(row) if config.monitor == "accuracy" else float(row["validation_loss"])
+
+
+def validation_score(row: Row) -> float:
+    """The score that an epoch's row has beside its losses, whatever the task calls it; higher is better.
+
+    >>> validation_score({"validation_loss": 0.5, "validation_accuracy": 0.8})
+    0.8
+    """
+    names = (name for name in row if name.startswith("validation_") and name != "validation_loss")
+    return float(row[next(names)])

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib.metadata import version
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from sargnn import __version__, metrics
+from sargnn import metrics
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import PARTS, GraphSet
-from sargnn.data.sources import require_two_classes
 from sargnn.data.splits import Fold, holdout, official
 from sargnn.errors import InputError
+from sargnn.files import write_file
+from sargnn.pages.training_report import render
+from sargnn.tasks import Task, task_of
+from sargnn.tasks.calibration import Calibration
 from sargnn.training import model_folder
+from sargnn.training.calibration import save_calibration
+from sargnn.training.hardware import hardware, versions
 from sargnn.training.loop import Row, TrainingState, check_supervision, fit
+from sargnn.training.report import training_report
 from sargnn.training.settings import DEFAULT_MODEL, Settings
 from sargnn.training.trained_model import Prediction, TrainedModel
 
-__all__ = ["TrainingRun", "find_device", "parts_of", "score", "train", "versions"]
+__all__ = ["TrainingRun", "parts_of", "save_run", "score", "train"]
+
+REPORT = "report.html"
 
 
 def train(
@@ -68,11 +73,15 @@ class TrainingRun:
     data: TensorSet
     state: TrainingState
     folder: Path | None = None
+    command: str | None = None
+    """What a user typed to have this run, for its report."""
     scores: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By part (train, validation, test, ...): graphs, accuracy, its 95 % interval low..high, balanced_accuracy, auroc,
-    and saliency_auc where the truth is known. Filled by :meth:`finish`."""
+    """By part (train, validation, test, ...): graphs, what :meth:`Task.measure` gives, and saliency_auc where the truth
+    is known. Filled by :meth:`finish`."""
     prediction: Prediction | None = None
     """What the best weights say of all graphs. Made by :meth:`finish`."""
+    calibration: Calibration | None = None
+    """Of the validation graphs, where there are some. Made by :meth:`finish`."""
 
     @classmethod
     def start(
@@ -84,14 +93,17 @@ class TrainingRun:
         fold: Fold | None = None,
         device: torch.device | str = "cpu",
         resume: bool = False,
+        task: Task | None = None,
+        command: str | None = None,
     ) -> TrainingRun:
         """Ready to train: the encoder fitted on the training graphs, the weights drawn from the seed or read back.
 
         ``fold``: which graphs to train, validate and test on; by default the set's official division or else a
-        stratified hold-out of 10 % and 10 % drawn from the seed.
+        stratified hold-out of 10 % and 10 % drawn from the seed. ``task``: what is predicted; by default what the
+        targets of the graphs pose.
         """
         folder = None if folder is None else Path(folder)
-        require_two_classes(graphs)
+        task = task or task_of(graphs)
         fold = fold or official(graphs) or holdout(graphs, seed=settings.training.seed)
         going_on = folder is not None and model_folder.prepare(folder, resume)
         if going_on:
@@ -99,11 +111,12 @@ class TrainingRun:
             trained = _same_run(folder, graphs, settings, fold)
         else:
             encoder = Encoder.fit(settings.data, graphs, fold.train)
-            trained = TrainedModel.untrained(settings, encoder, graphs.classes)
+            trained = TrainedModel.untrained(settings, encoder, task)
         data = trained.tensors(graphs, device, often=True)
         trained.model.to(device)
         check_supervision(trained.model, data, settings.training)
-        run = cls(graphs, fold, trained, data, TrainingState.start(trained.model, settings.training), folder)
+        state = TrainingState.start(trained.model, task, settings.training)
+        run = cls(graphs, fold, trained, data, state, folder, command)
         if going_on:
             assert folder is not None
             model_folder.load_checkpoint(folder, run.state)
@@ -111,26 +124,39 @@ class TrainingRun:
         return run
 
     def __iter__(self) -> Iterator[Row]:
-        """Train; one row an epoch, each saved before it is given."""
+        """Train; one row per epoch, each saved before it is given."""
         for row in fit(self.state, self.data, self.fold, self.trained.settings.training):
             if self.folder is not None:
                 model_folder.save_checkpoint(self.folder, self.trained, self.state)
+                model_folder.save_history(self.folder, self.state.history)
                 if row["epoch"] == self.state.best_epoch:
                     model_folder.save_weights(self.folder, self.trained)
             yield row
 
     def finish(self) -> TrainingRun:
-        """Score the best weights on every part, and save all."""
+        """Score the best weights on every part, calibrate them on the validation part, and save all with a report."""
         self.prediction = self.trained.predict_tensors(self.data)
         self.scores = {
             part: score(self.trained, self.graphs, self.prediction, index)
-            for part, index in parts_of(self.graphs, self.fold).items()
+            for part, index in self.parts.items()
             if len(index)
         }
+        if len(held_out := self.fold.validation):
+            targets = self.trained.task.targets(self.graphs)[held_out]
+            self.calibration = self.trained.task.calibrate(targets, self.prediction.values[held_out])
         if self.folder is not None:
-            model_folder.save_weights(self.folder, self.trained)
-            model_folder.save_training(self.folder, self._record("finished"))
+            save_run(self.folder, self.trained, self.record("finished"), self.calibration, self.page)
         return self
+
+    @property
+    def page(self) -> str:
+        """The report of the finished run, an HTML page."""
+        return render(training_report(self))
+
+    @cached_property
+    def parts(self) -> dict[str, np.ndarray]:
+        """The graphs of each part by name."""
+        return parts_of(self.graphs, self.fold)
 
     @property
     def seconds(self) -> float:
@@ -140,9 +166,10 @@ class TrainingRun:
     def _save_start(self) -> None:
         if self.folder is not None:
             model_folder.save_config(self.folder, self.trained)
-            model_folder.save_training(self.folder, self._record("started"))
+            model_folder.save_training(self.folder, self.record("started"))
 
-    def _record(self, status: str) -> dict[str, Any]:
+    def record(self, status: str) -> dict[str, Any]:
+        """What ``training.json`` says of the run."""
         return {
             "status": status,
             "data": {"name": self.graphs.name, "graphs": len(self.graphs), "fingerprint": self.graphs.fingerprint},
@@ -155,6 +182,19 @@ class TrainingRun:
             "scores": self.scores,
             "history": self.state.history,
         }
+
+
+def save_run(
+    folder: Path, trained: TrainedModel, record: dict[str, Any], calibration: Calibration | None, page: str
+) -> None:
+    """Write a finished run: settings, weights, history, scores, calibration, report."""
+    model_folder.save_config(folder, trained)
+    model_folder.save_weights(folder, trained)
+    model_folder.save_history(folder, record["history"])
+    model_folder.save_training(folder, record)
+    if calibration is not None:
+        save_calibration(folder, calibration)
+    write_file(folder / REPORT, page)
 
 
 def _same_run(folder: Path, graphs: GraphSet, settings: Settings, fold: Fold) -> TrainedModel:
@@ -172,7 +212,7 @@ def _same_run(folder: Path, graphs: GraphSet, settings: Settings, fold: Fold) ->
             raise InputError(f"{folder}: got {key} = {value}, expected {before.get(key)} as it was started with")
     if record["split"] != _split(fold):
         raise InputError(f"{folder}: got another split, expected the one it was started with (its training.json)")
-    return TrainedModel(settings, trained.encoder, trained.classes, trained.model)
+    return TrainedModel(settings, trained.encoder, trained.task, trained.model)
 
 
 def _flat(settings: Settings) -> dict[str, Any]:
@@ -200,15 +240,8 @@ def parts_of(graphs: GraphSet, fold: Fold) -> dict[str, np.ndarray]:
 
 def score(trained: TrainedModel, graphs: GraphSet, prediction: Prediction, index: np.ndarray) -> dict[str, Any]:
     """How well ``prediction`` does on the graphs at ``index``."""
-    true = trained.true_classes(graphs)[index]
-    predicted = prediction.predicted[index]
-    share = metrics.accuracy(true, predicted)
-    low, high = metrics.wilson_interval(share, len(index))
-    scores = {
-        "graphs": len(index), "accuracy": share, "low": low, "high": high,
-        "balanced_accuracy": metrics.balanced_accuracy(true, predicted),
-        "auroc": metrics.auroc(true, prediction.probabilities[index]),
-    }  # fmt: skip
+    measured = trained.task.measure(trained.task.targets(graphs)[index], prediction.values[index])
+    scores = {"graphs": len(index), **measured}
     if graphs.true_saliency is not None and prediction.mean_saliency is not None:
         chosen = np.zeros(len(graphs), bool)
         chosen[index] = True
@@ -217,34 +250,3 @@ def score(trained: TrainedModel, graphs: GraphSet, prediction: Prediction, index
             prediction.mean_saliency[nodes], graphs.true_saliency[nodes], prediction.node_graph[nodes]
         )
     return scores
-
-
-def versions() -> dict[str, str]:
-    """The versions that made a result."""
-    others = {package: version(package) for package in ("torch", "torch_geometric", "numpy")}
-    return {"python": platform.python_version(), "sargnn": __version__, **others}
-
-
-def hardware(device: torch.device) -> str:
-    """The device in words."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"{platform.machine()} CPU, {os.cpu_count()} cores, {torch.get_num_threads()} threads"
-
-
-def find_device(name: str) -> torch.device:
-    """``cpu``, ``cuda``, ``cuda:1``, or ``auto`` for a GPU if there is one.
-
-    >>> find_device("cpu")
-    device(type='cpu')
-    """
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if not re.fullmatch(r"cpu|cuda(:[0-9]{1,2})?", name):
-        raise InputError(f"--device: got {name!r}, expected cpu, cuda, cuda:N or auto")
-    device = torch.device(name)
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise InputError(
-            f"--device: got '{name}', but this machine has {torch.cuda.device_count()} CUDA devices; use cpu"
-        )
-    return device

@@ -1,4 +1,4 @@
-"""Following a run: ``history.csv`` in its folder always, and TensorBoard, MLflow or Weights & Biases if asked for.
+"""Following a run with TensorBoard, MLflow or Weights & Biases.
 
 The three services are extras (``pip install 'sargnn[tracking]'``) and are imported only when named. Each is left to
 its own settings: where MLflow and Weights & Biases keep their runs is said by their environment variables.
@@ -6,9 +6,7 @@ its own settings: where MLflow and Weights & Biases keep their runs is said by t
 
 from __future__ import annotations
 
-import csv
 import importlib
-import io
 import json
 import os
 from abc import ABC, abstractmethod
@@ -17,21 +15,10 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from sargnn.errors import InputError
-from sargnn.files import write_file
 from sargnn.training.progress import Row
 from sargnn.training.run import TrainingRun
 
-__all__ = ["TRACKERS", "HistoryFile", "MLflow", "TensorBoard", "Tracker", "WeightsAndBiases", "tracking"]
-
-HISTORY = "history.csv"
-NAMES = {
-    "train_loss": "train/loss",
-    "validation_loss": "val/loss",
-    "validation_accuracy": "val/acc",
-    "learning_rate": "learning_rate",
-    "seconds": "seconds",
-}
-"""What the services call the fields of a row."""
+__all__ = ["TRACKERS", "MLflow", "TensorBoard", "Tracker", "WeightsAndBiases", "tracking"]
 
 
 class Tracker(ABC):
@@ -57,7 +44,7 @@ class Tracker(ABC):
 
 @contextmanager
 def tracking(run: TrainingRun, names: Sequence[str] = ()) -> Iterator[list[Tracker]]:
-    """The trackers of ``run``, closed when the block ends: its history file, if it has a folder, and those named.
+    """The trackers of ``run``, closed when the block ends.
 
     >>> with tracking(run, ["tensorboard"]) as trackers:  # doctest: +SKIP
     ...     for row in run:
@@ -68,36 +55,17 @@ def tracking(run: TrainingRun, names: Sequence[str] = ()) -> Iterator[list[Track
         if name not in TRACKERS:
             raise InputError(f"--track: got {name!r}, expected one of {', '.join(TRACKERS)}")
     with ExitStack() as stack:
-        trackers: list[Tracker] = [HistoryFile(run)] if run.folder is not None else []
+        trackers: list[Tracker] = []
         for name in names:
             trackers.append(TRACKERS[name](run))
             stack.callback(trackers[-1].close)
         yield trackers
 
 
-class HistoryFile(Tracker):
-    """``history.csv``: one line an epoch, from the first, in the words of ``training.json``.
-
-    >>> HistoryFile(run).log(row)  # doctest: +SKIP
-    """
-
-    def __init__(self, run: TrainingRun) -> None:
-        assert run.folder is not None
-        self.path = run.folder / HISTORY
-        self.history = run.state.history
-
-    def log(self, row: Row) -> None:
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(row), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.history)
-        write_file(self.path, text.getvalue())  # whole, so that a kill leaves no half line
-
-
 class TensorBoard(Tracker):
     """Curves for TensorBoard in the run's folder ``tensorboard``.
 
-    >>> with tracking(run, ["tensorboard"]) as (history, board): ...  # doctest: +SKIP
+    >>> with tracking(run, ["tensorboard"]) as (board,): ...  # doctest: +SKIP
     """
 
     def __init__(self, run: TrainingRun) -> None:
@@ -182,13 +150,25 @@ def _imported(package: str, module: str | None = None) -> Any:
 
 
 def _metrics(row: Row) -> dict[str, float]:
-    return {NAMES[field]: float(value) for field, value in row.items() if field in NAMES}
+    """An epoch's numbers under the names that the services use."""
+    return {_named(*field.rpartition("_")[::2]): float(value) for field, value in row.items() if field != "epoch"}
+
+
+def _named(part: str, number: str) -> str:
+    """
+    >>> _named("validation", "accuracy"), _named("", "seconds"), _named("learning", "rate")
+    ('val/acc', 'seconds', 'learning_rate')
+    """
+    if part not in ("train", "validation", "test", "test-large"):
+        return f"{part}_{number}" if part else number
+    return f"{'val' if part == 'validation' else part}/{'acc' if number == 'accuracy' else number}"
 
 
 def _final(run: TrainingRun) -> dict[str, float]:
-    """The accuracy of the best weights on every part; that on the validation part is in the curves."""
-    accuracies = {f"{part}/acc": score["accuracy"] for part, score in run.scores.items() if part != "validation"}
-    return {**accuracies, "best_epoch": run.state.best_epoch}
+    """The headline score of the best weights on every part; that on the validation part is in the curves."""
+    headline = run.trained.task.metrics[0].key
+    scores = {_named(part, headline): score[headline] for part, score in run.scores.items() if part != "validation"}
+    return {**scores, "best_epoch": run.state.best_epoch}
 
 
 def _flat(run: TrainingRun) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A trained model with all it needs to judge new graphs: its settings, its fitted encoder and its class names."""
+"""A trained model with all it needs to judge new graphs: its settings, its fitted encoder and its task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from sargnn.errors import InputError
 from sargnn.explain.maps import node_saliency
 from sargnn.nn.graph_model import GraphModel
 from sargnn.systems import find_system
-from sargnn.training.loop import predict_logits
+from sargnn.tasks import Task
+from sargnn.training.loop import predict_outputs
 from sargnn.training.settings import Settings
 
 __all__ = ["Prediction", "TrainedModel"]
@@ -25,18 +26,29 @@ __all__ = ["Prediction", "TrainedModel"]
 class Prediction:
     """What a model says of every graph of a set.
 
-    >>> said = Prediction(("a", "b"), np.array([[0.9, 0.1]]), np.array([[0.25, 0.75]]), np.array([2]))
+    >>> from sargnn.tasks import Classification
+    >>> said = Prediction(Classification(("a", "b")), np.array([[0.9, 0.1]]), np.array([[0.25, 0.75]]), np.array([2]))
     >>> said.predicted.tolist(), said.mean_saliency.tolist()
     ([0], [0.25, 0.75])
     """
 
-    classes: tuple[str, ...]
-    probabilities: np.ndarray
-    """float64 [G, C]."""
+    task: Task
+    values: np.ndarray
+    """float64 [G, ...]: what the task makes of the model's outputs; of classes, their probabilities."""
     saliency: np.ndarray
     """float64 [L, N]: how salient each node is in each layer; no rows if the model has no saliency."""
     sizes: np.ndarray
     """int64 [G]: nodes of each graph."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the columns of the values."""
+        return self.task.names
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """float64 [G, C]: the values, where the task is one class per graph."""
+        return self.values
 
     @cached_property
     def node_graph(self) -> np.ndarray:
@@ -45,8 +57,8 @@ class Prediction:
 
     @cached_property
     def predicted(self) -> np.ndarray:
-        """int64 [G]: the most probable class."""
-        return self.probabilities.argmax(axis=1)
+        """[G, ...]: what is predicted, as targets are stored; of classes, the index of the most probable one."""
+        return self.task.decide(self.values)
 
     @cached_property
     def mean_saliency(self) -> np.ndarray | None:
@@ -66,17 +78,17 @@ class TrainedModel:
 
     settings: Settings
     encoder: Encoder
-    classes: tuple[str, ...]
+    task: Task
     model: GraphModel
 
     @classmethod
-    def untrained(cls, settings: Settings, encoder: Encoder, classes: tuple[str, ...]) -> TrainedModel:
+    def untrained(cls, settings: Settings, encoder: Encoder, task: Task) -> TrainedModel:
         """The model of ``settings`` with weights drawn from its seed."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.training.seed)
             widths = {"edge_inputs": encoder.edge_width, "graph_inputs": encoder.graph_width}
-            model = find_system(settings.name).build(settings.model, encoder.width, len(classes), **widths)
-        return cls(settings, encoder, classes, model)
+            model = find_system(settings.name).build(settings.model, encoder.width, task.outputs, **widths)
+        return cls(settings, encoder, task, model)
 
     def tensors(self, graphs: GraphSet, device: torch.device | str = "cpu", *, often: bool = False) -> TensorSet:
         """The graphs with their inputs encoded, on the device, in the layout of the settings; to be read once, or
@@ -90,14 +102,14 @@ class TrainedModel:
 
     def predict_tensors(self, data: TensorSet) -> Prediction:
         """The same of graphs whose inputs are there already, as :meth:`tensors` makes them."""
-        logits, saliency = predict_logits(self.model, data, np.arange(len(data)))
-        if not (finite := logits.isfinite().all(1)).all():
+        outputs, saliency = predict_outputs(self.model, data, np.arange(len(data)))
+        if not (finite := outputs.isfinite().all(1)).all():
             got = f"got no finite scores for {int((~finite).sum())} of {len(data)} graphs"
-            raise InputError(f"{got}, expected inputs nearer to those of the training")
+            raise InputError(f"{got}, expected inputs within the training range")
         layers = np.empty((len(saliency), data.sizes.sum()))
         for layer, values in zip(layers, saliency, strict=True):
             layer[:] = values.cpu().numpy()
-        return Prediction(self.classes, logits.double().softmax(1).cpu().numpy(), layers, data.sizes)
+        return Prediction(self.task, self.task.predict(outputs), layers, data.sizes)
 
     def saliency(self, graphs: GraphSet, rule: str = "mean") -> np.ndarray:
         """float64 [N]: how salient every node of every graph is, all layers in one map by the ``rule`` (see
@@ -108,14 +120,7 @@ class TrainedModel:
         device = next(self.model.parameters()).device
         return node_saliency(self.model, self.tensors(graphs, device), rule=rule).double().cpu().numpy()
 
-    def true_classes(self, graphs: GraphSet) -> np.ndarray:
-        """int64 [G]: the graphs' classes as this model counts them, matched by name."""
-        if graphs.y is None:
-            raise InputError(f"{graphs.name} has no class labels, expected them to compare with")
-        index = {name: i for i, name in enumerate(self.classes)}
-        codes = np.array([index.get(name, -1) for name in graphs.classes], np.int64)[graphs.y]
-        if (codes < 0).any():
-            graph = int(np.argmax(codes < 0))
-            got = f"got class {graphs.classes[graphs.y[graph]]!r} in graph {graph} of {graphs.name}"
-            raise InputError(f"{got}, expected one of those trained on: {', '.join(self.classes)}")
-        return codes
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The outputs by name."""
+        return self.task.names

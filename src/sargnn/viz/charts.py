@@ -30,10 +30,12 @@ __all__ = ["confusion_matrix", "learning_curves", "size_histogram"]
 
 
 @house_style()
-def learning_curves(history: Sequence[Mapping[str, Any]], *, best_epoch: int | None = None) -> Figure:
-    """Loss and validation accuracy by epoch; the epoch that was kept is marked.
+def learning_curves(
+    history: Sequence[Mapping[str, Any]], *, best_epoch: int | None = None, score: str = "accuracy"
+) -> Figure:
+    """Loss and validation score by epoch; the epoch that was kept is marked.
 
-    Rows have ``epoch``, ``train_loss``, ``validation_loss`` and ``validation_accuracy``; a value may be missing.
+    Rows have ``epoch``, ``train_loss``, ``validation_loss`` and ``validation_SCORE``; a value may be missing.
 
     >>> row = {"epoch": 1, "train_loss": 0.9, "validation_loss": 1.1, "validation_accuracy": 0.7}
     >>> [axes.get_title(loc="left") for axes in learning_curves([row], best_epoch=1).axes]
@@ -43,29 +45,30 @@ def learning_curves(history: Sequence[Mapping[str, Any]], *, best_epoch: int | N
         raise InputError("got a history without epochs, expected at least one row")
     columns = {
         key: np.array([np.nan if row.get(key) is None else row[key] for row in history], dtype=float)
-        for key in ("epoch", "train_loss", "validation_loss", "validation_accuracy")
+        for key in ("epoch", "train_loss", "validation_loss", f"validation_{score}")
     }
     figure = Figure(figsize=(9, 2.7), layout="constrained")
-    loss, accuracy = figure.subplots(1, 2)
+    loss, right = figure.subplots(1, 2)
     marker = "o" if len(history) < 3 else ""
     look: dict[str, Any] = {"linewidth": 1.6, "marker": marker, "markersize": 4}
     loss.plot(columns["epoch"], columns["train_loss"], color=CONTRAST, label="train", **look)
     loss.plot(columns["epoch"], columns["validation_loss"], color=ACCENT, label="validation", **look)
-    accuracy.plot(columns["epoch"], columns["validation_accuracy"], color=ACCENT, **look)
+    right.plot(columns["epoch"], columns[f"validation_{score}"], color=ACCENT, **look)
     loss.legend(loc="upper right", labelcolor=MUTED)
     loss.set_title("Loss")
-    accuracy.set_title("Validation accuracy")
-    accuracy.yaxis.set_major_formatter(PercentFormatter(1))
-    for axes in (loss, accuracy):
+    right.set_title(f"Validation {score}")
+    for axes in (loss, right):
         axes.set_xlabel("epoch")
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
         axes.yaxis.set_major_locator(MaxNLocator(5))
         axes.grid(axis="y")
         axes.set_axisbelow(True)
+    if score == "accuracy":
+        right.yaxis.set_major_formatter(PercentFormatter(1))
     if best_epoch is not None:
         _mark_best(loss, best_epoch, columns["epoch"], columns["validation_loss"])
-        _mark_best(accuracy, best_epoch, columns["epoch"], columns["validation_accuracy"])
-        accuracy.set_title(f"kept: epoch {best_epoch}", loc="right", color=MUTED, fontsize=8)
+        _mark_best(right, best_epoch, columns["epoch"], columns[f"validation_{score}"])
+        right.set_title(f"kept: epoch {best_epoch}", loc="right", color=MUTED, fontsize=8)
     return figure
 
 

@@ -229,7 +229,7 @@ COMPILED = """
 from functools import partial
 import torch
 torch.compile = partial(torch.compile, backend="eager", fullgraph=True)
-from test_ensemble import GRAPHS, members, tiny, together
+from test_model_stack import GRAPHS, members, tiny, together
 for layout, count, voters in (("padded", 1, 1), ("packed", 3, 1), ("packed", 2, 2)):
     values = {"training__layout": layout, "model__members": voters}
     eager, compiled = (tiny("sar-gcn", training__compile=own, **values) for own in (False, True))
@@ -243,8 +243,7 @@ for layout, count, voters in (("padded", 1, 1), ("packed", 3, 1), ("packed", 2, 
 def test_a_compiled_step_is_the_same_step() -> None:
     """PyTorch's compiler sees through the step from the numbers of the graphs to Adam. Apart, because it does not see
     through the checks of shapes that tests run with."""
-    tests = Path(__file__).parents[1]
-    paths = os.pathsep.join([str(tests), str(tests / "training"), *sys.path])
+    paths = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[2]), *sys.path])
     done = subprocess.run(
         [sys.executable, "-c", COMPILED],
         env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False,

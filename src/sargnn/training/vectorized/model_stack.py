@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from sargnn.batching.stacks import Block, Fields, Room, make_block
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold
-from sargnn.training.loop import TrainingConfig, check_supervision, class_weights, epoch_order, saliency_divergence
+from sargnn.tasks import Task, task_of
+from sargnn.training.loop import TrainingConfig, check_supervision, class_balance, epoch_order, saliency_divergence
 from sargnn.training.progress import Progress
 from sargnn.training.settings import Settings
 from sargnn.training.trained_model import TrainedModel
@@ -76,8 +76,8 @@ class ModelStack:
         self.models = _untrained(graphs, settings, members)
         used = np.unique(np.concatenate([part for m in members for part in (m.fold.train, m.fold.validation)]))
         self.block = make_block(graphs, self.models, used, self.device)
-        assert graphs.y is not None
-        self.classes = graphs.y
+        self.task = self.models[0].task
+        self.strata = self.task.strata(self.task.targets(graphs))
         self.weights = StackedWeights([trained.model.to(self.device) for trained in self.models], self.config.policy)
         self.progress = [Progress() for _ in members]
         self.diverged: list[str | None] = [None] * len(members)
@@ -85,8 +85,8 @@ class ModelStack:
         self.stream = torch.cuda.Stream() if self.device.type == "cuda" else None
         self.size = _common_size(members)
         self.steps = max(_steps(members, self.size))
-        self.step = _TrainStep(self.weights, self.block, self.config, members, self.size)
-        self.assess = _Assessment(self.weights, self.block, members)
+        self.step = _TrainStep(self.weights, self.task, self.block, self.config, members, self.size)
+        self.assess = _Assessment(self.weights, self.task, self.block, members)
         check_supervision(self.models[0].model, self.block.data, self.config)
 
     def __iter__(self) -> Iterator[list[dict[str, Any]]]:
@@ -131,8 +131,8 @@ class ModelStack:
         order = np.full((len(self.members), self.steps * size), -1)
         for k, member in enumerate(self.members):
             train = member.fold.train
-            y = self.classes[train] if self.config.sampling == "balanced" else None
-            order[k, : len(train)] = epoch_order(train, member.training.seed, self.epoch, y)
+            strata = self.strata[train] if self.config.sampling == "balanced" else None
+            order[k, : len(train)] = epoch_order(train, member.training.seed, self.epoch, strata)
         batches = order.reshape(len(self.members), self.steps, size).swapaxes(0, 1)
         self.step.start_epoch(self.rates, self.epoch, self.block.room(batches))
         for rows in self.block.rows(batches):
@@ -141,7 +141,7 @@ class ModelStack:
     def _record(self, losses: np.ndarray, scores: np.ndarray, seconds: float) -> list[dict[str, Any]]:
         rows, better = [], np.zeros(len(self.members), bool)
         for k, member in enumerate(self.members):
-            loss, accuracy = scores[k].tolist()
+            loss, score = scores[k].tolist()
             if self._done(k):
                 continue
             if not (isfinite(loss) and isfinite(losses[k])):
@@ -149,7 +149,7 @@ class ModelStack:
                 continue
             row = {
                 "epoch": self.epoch, "train_loss": float(losses[k]), "validation_loss": loss,
-                "validation_accuracy": accuracy, "learning_rate": self.rates[k], "seconds": seconds,
+                f"validation_{self.task.score_name}": score, "learning_rate": self.rates[k], "seconds": seconds,
             }  # fmt: skip
             better[k] = self.progress[k].record(row, member.training)
             rows.append(row)
@@ -171,9 +171,15 @@ class _TrainStep:
     """Forward, backward and Adam for all members; on a GPU, captured once and replayed."""
 
     def __init__(
-        self, weights: StackedWeights, block: Block, config: TrainingConfig, members: Sequence[Member], size: int
+        self,
+        weights: StackedWeights,
+        task: Task,
+        block: Block,
+        config: TrainingConfig,
+        members: Sequence[Member],
+        size: int,
     ) -> None:
-        self.weights, self.block, self.config, self.size = weights, block, config, size
+        self.weights, self.task, self.block, self.config, self.size = weights, task, block, config, size
         device = block.device
         self.first, self.second = torch.zeros_like(weights.flat), torch.zeros_like(weights.flat)
         self.decay = torch.tensor([[m.training.weight_decay] for m in members], device=device)
@@ -181,7 +187,7 @@ class _TrainStep:
         self.rate = torch.zeros_like(self.decay)
         self.total = torch.zeros(len(members), device=device)
         self.drawn = np.array([len(m.fold.train) for m in members])
-        self.class_weights = _class_weights(block, members)
+        self.balance = _balance(task, block, members)
         self.rows: Tensor | None = None
         self.counts = torch.zeros(len(weights.turns), len(members), 1, device=device)
         """Steps that each member has made in each turn."""
@@ -235,15 +241,18 @@ class _TrainStep:
         y, real = self.block.targets(rows)
         graphs = real.sum(1)
         logits, saliency = self._forward(fields, graphs > 0)
-        share = real * self.class_weights.gather(1, y)
-        targets = y.unsqueeze(1).expand(logits.shape[:-1])
-        smoothing = self.config.label_smoothing
-        losses = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none", label_smoothing=smoothing)
-        losses = losses.view_as(targets).mean(1)
+        share = real * self._graph_weights(y)
+        losses = self.task.losses(logits, y.unsqueeze(1), self.config.label_smoothing).mean(1)
         loss = (losses * share).sum(1) / share.sum(1).clamp(min=torch.finfo(share.dtype).tiny)
         if self.config.saliency_weight:
             loss = loss + self.config.saliency_weight * self._divergence(fields, saliency)
         return loss, graphs
+
+    def _graph_weights(self, y: Tensor) -> Tensor:
+        """``[K, B]``: how much each graph counts for each member."""
+        if self.balance is None:
+            return self.task.weights(y, None)
+        return torch.stack([self.task.weights(own, balance) for own, balance in zip(y, self.balance, strict=True)])
 
     def _forward(self, fields: Fields, active: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Forward in training mode; the running statistics of members without a graph in this step stand still."""
@@ -285,10 +294,10 @@ class _TrainStep:
 
 
 class _Assessment:
-    """Validation loss and accuracy of all members, in eval mode."""
+    """Validation loss and score of all members, in eval mode."""
 
-    def __init__(self, weights: StackedWeights, block: Block, members: Sequence[Member]) -> None:
-        self.weights, self.block = weights, block
+    def __init__(self, weights: StackedWeights, task: Task, block: Block, members: Sequence[Member]) -> None:
+        self.weights, self.task, self.block = weights, task, block
         # A fold too small for a validation part is watched on its training graphs.
         watched = [m.fold.validation if len(m.fold.validation) else m.fold.train for m in members]
         chunks = -(-max(map(len, watched)) * prod(weights.shape) // ASSESSED)
@@ -304,7 +313,7 @@ class _Assessment:
         self.replay: Callable[[], None] | None = None
 
     def scores(self) -> np.ndarray:
-        """``[K, 2]``: loss and accuracy."""
+        """``[K, 2]``: loss and score."""
         return (self.sums / self.counts).cpu().numpy()
 
     def __call__(self) -> None:
@@ -323,9 +332,8 @@ class _Assessment:
         fields = self.block.fields(self.rows, self.room)
         y, real = self.block.targets(self.rows)
         logits, _ = self.weights.forward(self.block, fields, self.rows.shape[1], train=False)
-        losses = F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction="none").view_as(y)
-        self.sums[:, 0] += torch.where(real, losses, 0).sum(1)
-        self.sums[:, 1] += ((logits.argmax(-1) == y) & real).sum(1)
+        self.sums[:, 0] += torch.where(real, self.task.losses(logits, y), 0).sum(1)
+        self.sums[:, 1] += torch.where(real, self.task.graph_scores(logits, y), 0).sum(1)
 
 
 def _captured(compute: Callable[[], None], mutable: list[Tensor], rows: Tensor) -> Callable[[], None]:
@@ -371,19 +379,20 @@ def _steps(members: Sequence[Member], size: int) -> list[int]:
 def _untrained(graphs: GraphSet, settings: Settings, members: Sequence[Member]) -> list[TrainedModel]:
     """Every member's model with weights drawn from its seed and its encoder fitted on its training graphs."""
     encoders: dict[bytes, Encoder] = {}
-    models = []
+    models, task = [], task_of(graphs)
     for member in members:
         key = member.fold.train.tobytes()
         if key not in encoders:
             encoders[key] = Encoder.fit(settings.data, graphs, member.fold.train)
         own = replace(settings, training=member.training)
-        models.append(TrainedModel.untrained(own, encoders[key], graphs.classes))
+        models.append(TrainedModel.untrained(own, encoders[key], task))
     if len({m.encoder.width for m in models}) > 1:
         raise ValueError("members of an ensemble must have inputs of equal width: set data.max_degree")
     return models
 
 
-def _class_weights(block: Block, members: Sequence[Member]) -> Tensor:
-    """``[K, C]``: how much a graph of each class counts."""
-    weights = [class_weights(block.data, m.fold, m.training) for m in members]
-    return torch.stack([torch.ones(block.data.classes, device=block.device) if w is None else w for w in weights])
+def _balance(task: Task, block: Block, members: Sequence[Member]) -> list[Tensor] | None:
+    """What :meth:`Task.balance` gives for the training graphs of each member; none: all graphs count alike."""
+    found = [class_balance(task, block.data, member.fold, member.training) for member in members]
+    balances = [balance for balance in found if balance is not None]
+    return balances or None

@@ -1,0 +1,184 @@
+"""Probabilities that mean what they say, and prediction sets with a stated coverage; both from held-out graphs.
+
+*Temperature* (Guo et al. 2017): the logits are divided by one number T, chosen by a proper score of the held-out
+graphs. It changes no prediction, only how sure the model claims to be.
+
+*Split conformal prediction*: of n held-out graphs that the model was not fitted to, the score of each is 1 - p(true
+class). A new graph's set is all classes whose score is at most the ⌈(n + 1) c⌉-th smallest of these. If the new graph
+is exchangeable with the held-out ones, the set holds its true class with probability c or more, whatever the model is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from sargnn.errors import InputError
+
+__all__ = [
+    "Bin",
+    "Calibration",
+    "assess",
+    "expected_calibration_error",
+    "fit_temperature",
+    "reliability",
+    "with_temperature",
+]
+
+TEMPERATURES = (0.05, 20.0)
+"""Where the temperature is looked for: held-out graphs that are all right, or all wrong, would have none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What held-out graphs say about a model.
+
+    >>> probabilities = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
+    >>> held_out = Calibration.fit(np.array([0, 0, 1, 1]), probabilities)
+    >>> held_out.scores.round(1).tolist()
+    [0.1, 0.2, 0.3, 0.6]
+    >>> held_out.sets(np.array([[0.95, 0.05], [0.55, 0.45]]), coverage=0.8).tolist()
+    [[True, False], [True, True]]
+    """
+
+    temperature: float
+    """T > 0; above 1, the model claims too much."""
+    scores: np.ndarray
+    """float64 [n]: 1 - p(true class) of the held-out graphs, in rising order."""
+
+    @classmethod
+    def fit(cls, true: np.ndarray, probabilities: np.ndarray) -> Calibration:
+        """From the true classes ``[n]`` and the probabilities ``[n, C]`` of graphs that the model was not fitted to."""
+        if not len(true):
+            raise InputError("got no graphs to calibrate on, expected at least one")
+        scores = np.sort(1 - probabilities[np.arange(len(true)), true])
+        return cls(fit_temperature(true, probabilities), scores)
+
+    def apply(self, probabilities: np.ndarray) -> np.ndarray:
+        """The probabilities with the logits divided by the temperature."""
+        return with_temperature(probabilities, self.temperature)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"temperature": self.temperature, "scores": self.scores.tolist()}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Calibration:
+        """Read :meth:`to_json` back; a ValueError says what is wrong with it."""
+        read = cls(float(content["temperature"]), np.array(content["scores"], dtype=np.float64))
+        if not (read.temperature > 0 and read.scores.ndim == 1 and (np.diff(read.scores) >= 0).all()):
+            raise ValueError("expected a temperature above 0 and scores in rising order")
+        return read
+
+    def threshold(self, coverage: float) -> float:
+        """The largest score of a class in a set; infinite where there are too few held-out graphs for the coverage."""
+        if not 0 < coverage < 1:
+            raise InputError(f"coverage: got {coverage}, expected more than 0 and less than 1")
+        rank = ceil((len(self.scores) + 1) * coverage - 1e-9)  # 0.9 * 10 is 9
+        return float(self.scores[rank - 1]) if rank <= len(self.scores) else float("inf")
+
+    def sets(self, probabilities: np.ndarray, coverage: float) -> np.ndarray:
+        """bool ``[G, C]``: which classes are in the set of each graph. The most probable one always is, which can only
+        raise the coverage: an empty set would be right about nothing."""
+        inside = 1 - probabilities <= self.threshold(coverage)
+        inside[np.arange(len(probabilities)), probabilities.argmax(axis=1)] = True
+        return inside
+
+
+def fit_temperature(true: np.ndarray, probabilities: np.ndarray) -> float:
+    """T that minimises the Brier score, the mean of Σ_c (softmax(log p / T)_c - [c is true])².
+
+    A proper score like the likelihood, but bounded: of a network that sums over nodes, one large graph can have logits
+    in the hundreds, and if it is wrong, no likelihood hears the other graphs.
+
+    >>> sure = np.array([[0.99, 0.01]] * 4)
+    >>> round(fit_temperature(np.array([0, 0, 0, 1]), sure), 2)  # right three times in four
+    4.18
+    """
+    wanted = np.eye(probabilities.shape[1])[true]
+
+    def brier(log_temperature: float) -> float:
+        return float(np.square(with_temperature(probabilities, np.exp(log_temperature)) - wanted).sum(axis=1).mean())
+
+    grid = np.log(np.geomspace(*TEMPERATURES, num=60))  # not convex: the best of a grid first
+    best = int(np.argmin([brier(point) for point in grid]))
+    bounds = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    return float(np.exp(minimize_scalar(brier, bounds=bounds, method="bounded", options={"xatol": 1e-6}).x))
+
+
+def with_temperature(probabilities: np.ndarray, temperature: float) -> np.ndarray:
+    """softmax(log p / T): the same order of the classes, less sure for T > 1.
+
+    >>> with_temperature(np.array([[0.8, 0.2]]), 2.0).round(3).tolist()
+    [[0.667, 0.333]]
+    """
+    scaled = _logarithms(probabilities) / temperature
+    return np.exp(scaled - np.logaddexp.reduce(scaled, axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Graphs whose predicted class has a probability above ``low`` and up to ``high``.
+
+    >>> Bin(low=0.8, high=1.0, graphs=50, confidence=0.93, accuracy=0.8).accuracy  # this model claims too much
+    0.8
+    """
+
+    low: float
+    high: float
+    graphs: int
+    confidence: float
+    """Mean probability of the predicted class."""
+    accuracy: float
+    """Share of the graphs that are predicted right: equal to the confidence if the model is calibrated."""
+
+
+def reliability(true: np.ndarray, probabilities: np.ndarray, bins: int = 15) -> list[Bin]:
+    """The reliability diagram: ``bins`` of equal width, those without graphs left out.
+
+    >>> reliability(np.array([0, 1]), np.array([[0.75, 0.25], [1.0, 0.0]]), bins=2)
+    [Bin(low=0.5, high=1.0, graphs=2, confidence=0.875, accuracy=0.5)]
+    """
+    confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == true
+    number = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
+    found = []
+    for b in np.unique(number).tolist():
+        inside = number == b
+        means = float(confidence[inside].mean()), float(right[inside].mean())
+        found.append(Bin(b / bins, (b + 1) / bins, int(inside.sum()), *means))
+    return found
+
+
+def expected_calibration_error(true: np.ndarray, probabilities: np.ndarray, bins: int = 15) -> float:
+    """ECE = Σ_b n_b / n |accuracy_b - confidence_b| over the bins of the reliability diagram.
+
+    >>> round(expected_calibration_error(np.array([0, 1]), np.array([[0.9, 0.1], [0.8, 0.2]])), 2)
+    0.45
+    """
+    return sum(b.graphs * abs(b.accuracy - b.confidence) for b in reliability(true, probabilities, bins)) / len(true)
+
+
+def assess(
+    calibration: Calibration, true: np.ndarray, probabilities: np.ndarray, coverage: float = 0.9
+) -> dict[str, float]:
+    """How it does on other graphs: calibration error before and after, coverage of the sets, and their mean size.
+
+    >>> held_out = Calibration(temperature=2.0, scores=np.array([0.1, 0.2, 0.3]))
+    >>> assess(held_out, np.array([0]), np.array([[0.8, 0.2]]), coverage=0.5)["coverage"]
+    1.0
+    """
+    sets = calibration.sets(probabilities, coverage)
+    return {
+        "ece": expected_calibration_error(true, probabilities),
+        "ece_calibrated": expected_calibration_error(true, with_temperature(probabilities, calibration.temperature)),
+        "coverage": float(sets[np.arange(len(true)), true].mean()),
+        "set_size": float(sets.sum(axis=1).mean()),
+    }
+
+
+def _logarithms(probabilities: np.ndarray) -> np.ndarray:
+    return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))

@@ -1,0 +1,175 @@
+"""One class per graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from sargnn import metrics
+from sargnn.data.graphs import GraphSet
+from sargnn.errors import InputError
+from sargnn.tasks.calibration import Calibration
+from sargnn.tasks.task import Metric, Task, Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Classification"]
+
+
+@dataclass(frozen=True)
+class Classification(Task):
+    """Which of several classes a graph belongs to: targets are class indices ``[G]``, values are probabilities
+    ``[G, C]``, the loss is cross-entropy.
+
+    >>> task = Classification(("ring", "path"))
+    >>> task.verdict(np.array([0.2, 0.8]))
+    Verdict(text='path', confidence=0.8)
+    """
+
+    classes: tuple[str, ...]
+
+    kind = "classification"
+    score_name = "accuracy"
+    metrics = (
+        Metric("accuracy", "Accuracy", "{:.1%}"),
+        Metric("balanced_accuracy", "Balanced accuracy", "{:.1%}", "mean over classes"),
+        Metric("auroc", "AUROC", "{:.3f}"),
+    )
+
+    @classmethod
+    def of(cls, graphs: GraphSet) -> Classification:
+        if graphs.y is None:
+            raise InputError(f"{graphs.name}: got no classes, expected two or more")
+        if len(present := np.unique(graphs.y)) == 1:
+            only = graphs.classes[present[0]]
+            raise InputError(f"{graphs.name}: got class {only!r} only, expected two or more classes")
+        return cls(graphs.classes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.classes
+
+    def targets(self, graphs: GraphSet) -> np.ndarray:
+        """int64 [G]: the graphs' classes as this task counts them, matched by name."""
+        if graphs.y is None:
+            raise InputError(f"{graphs.name} has no class labels, expected them to compare with")
+        index = {name: i for i, name in enumerate(self.classes)}
+        codes = np.array([index.get(name, -1) for name in graphs.classes], np.int64)[graphs.y]
+        if (codes < 0).any():
+            graph = int(np.argmax(codes < 0))
+            got = f"got class {graphs.classes[graphs.y[graph]]!r} in graph {graph} of {graphs.name}"
+            raise InputError(f"{got}, expected one of those trained on: {', '.join(self.classes)}")
+        return codes
+
+    def strata(self, targets: np.ndarray) -> np.ndarray:
+        return targets
+
+    def check_training(self, targets: np.ndarray, train: np.ndarray) -> list[str]:
+        learned = np.unique(targets[train]).tolist()
+        if len(learned) < 2:
+            only = ", ".join(repr(self.classes[y]) for y in learned) or "no class"
+            raise InputError(f"--split: got training graphs of {only} only, expected two or more classes")
+        missing = [repr(self.classes[y]) for y in np.unique(targets).tolist() if y not in learned]
+        return [f"no training graph has the class {', '.join(missing)}, so it is not learned"] if missing else []
+
+    def balance(self, targets: Int[Tensor, " B"]) -> Float[Tensor, " C"]:
+        """n / (C n_c): a class counts in inverse proportion to its graphs."""
+        counts = targets.bincount(minlength=self.outputs)
+        return counts.sum() / (counts.clamp(min=1) * len(counts))
+
+    def losses(
+        self, outputs: Float[Tensor, "*members B C"], targets: Int[Tensor, "*some B"], smoothing: float = 0.0
+    ) -> Float[Tensor, "*members B"]:
+        y = targets.expand(outputs.shape[:-1])
+        each = F.cross_entropy(outputs.flatten(0, -2), y.flatten(), reduction="none", label_smoothing=smoothing)
+        return each.view_as(y)
+
+    def weights(self, targets: Int[Tensor, "*some B"], balance: Float[Tensor, " C"] | None) -> Float[Tensor, "*some B"]:
+        return targets.new_ones(targets.shape).float() if balance is None else balance[targets]
+
+    def loss(
+        self,
+        outputs: Float[Tensor, "*members B C"],
+        targets: Int[Tensor, " B"],
+        balance: Float[Tensor, " C"] | None = None,
+        smoothing: float = 0.0,
+    ) -> Float[Tensor, ""]:
+        if balance is not None:  # PyTorch's own weights would tilt the smoothed part of the target too
+            return super().loss(outputs, targets, balance, smoothing)
+        y = targets.expand(outputs.shape[:-1]).flatten()
+        return F.cross_entropy(outputs.flatten(0, -2), y, label_smoothing=smoothing)
+
+    def graph_scores(
+        self, outputs: Float[Tensor, "*members B C"], targets: Int[Tensor, "*some B"]
+    ) -> Float[Tensor, "*members B"]:
+        return (outputs.argmax(-1) == targets).double()
+
+    def predict(self, outputs: Float[Tensor, "G C"]) -> np.ndarray:
+        return outputs.double().softmax(1).cpu().numpy()
+
+    def decide(self, values: np.ndarray) -> np.ndarray:
+        return values.argmax(axis=1)
+
+    def measure(self, targets: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+        predicted = self.decide(values)
+        accuracy = metrics.accuracy(targets, predicted)
+        low, high = metrics.wilson_interval(accuracy, len(targets))
+        return {
+            "accuracy": accuracy, "low": low, "high": high,
+            "balanced_accuracy": metrics.balanced_accuracy(targets, predicted),
+            "auroc": metrics.auroc(targets, values),
+        }  # fmt: skip
+
+    def details(self, targets: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+        return {"confusion": metrics.confusion(targets, self.decide(values), self.outputs).tolist()}
+
+    def sentence(self, scores: Mapping[str, Any]) -> str:
+        return f"right on {scores['accuracy'] * scores['graphs']:,.0f} of {scores['graphs']:,}"
+
+    def baseline(self, targets: np.ndarray) -> tuple[str, float] | None:
+        if not len(targets):
+            return None
+        return "the largest class alone is", float(np.bincount(targets).max() / len(targets))
+
+    def calibrate(self, targets: np.ndarray, values: np.ndarray) -> Calibration:
+        return Calibration.fit(targets, values)
+
+    def read_calibration(self, content: Mapping[str, Any]) -> Calibration:
+        return Calibration.from_json(content)
+
+    def set_columns(self) -> list[str]:
+        return [f"in_set_{name}" for name in self.classes]
+
+    def columns(self) -> list[str]:
+        return ["class", *(f"probability_{name}" for name in self.classes)]
+
+    def cells(self, values: np.ndarray) -> list[Any]:
+        return [self.classes[int(values.argmax())], *values.tolist()]
+
+    def verdict(self, values: np.ndarray) -> Verdict:
+        return Verdict(self.classes[int(values.argmax())], float(values.max()))
+
+    def truth(self, target: Any) -> str:
+        return self.classes[int(target)]
+
+    def figure(self, targets: np.ndarray, values: np.ndarray) -> Figure:
+        from sargnn import viz
+
+        return viz.confusion_matrix(np.array(self.details(targets, values)["confusion"]), self.classes)
+
+    def right(self, targets: np.ndarray, values: np.ndarray) -> np.ndarray:
+        return self.decide(values) == targets
+
+    def to_json(self) -> dict[str, Any]:
+        return {"classes": list(self.classes)}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Classification:
+        return cls(tuple(map(str, content["classes"])))

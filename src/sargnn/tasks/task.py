@@ -1,0 +1,198 @@
+"""What a model is asked to predict of a graph. Everything that depends on it is asked of a :class:`Task`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from sargnn.data.graphs import GraphSet
+from sargnn.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from sargnn.tasks.calibration import Calibration
+
+__all__ = ["Metric", "Task", "Verdict"]
+
+
+class Metric(NamedTuple):
+    """A number that is reported."""
+
+    key: str
+    """Its name in scores, rows and files."""
+    name: str
+    """Its name on a page."""
+    form: str
+    """How it is written, a format string."""
+    note: str = ""
+    """What it means, in a few words."""
+
+    def shown(self, scores: Mapping[str, Any]) -> str:
+        """
+        >>> Metric("accuracy", "Accuracy", "{:.1%}").shown({"accuracy": 0.905})
+        '90.5%'
+        """
+        return "undefined" if scores[self.key] is None else self.form.format(scores[self.key])
+
+
+class Verdict(NamedTuple):
+    """The prediction for one graph in words.
+
+    >>> str(Verdict("ring", 0.8)), str(Verdict("1.25 mol/L", None))
+    ('ring (80%)', '1.25 mol/L')
+    """
+
+    text: str
+    confidence: float | None
+    """A probability, where the task has one."""
+
+    def __str__(self) -> str:
+        return self.text if self.confidence is None else f"{self.text} ({self.confidence:.0%})"
+
+
+class Task(ABC):
+    """Targets, loss, prediction, scores and words of one kind of prediction.
+
+    Arrays of targets have one row per graph. A model has :attr:`outputs` numbers per graph; :meth:`predict` makes of
+    them the *values* that a user sees. A new kind of task is one file: derive from this class, and add it to
+    :data:`sargnn.tasks.TASKS`.
+    """
+
+    kind: ClassVar[str]
+    """The name in a model folder."""
+    score_name: ClassVar[str]
+    """The score that can select an epoch beside the loss; higher is better."""
+    metrics: ClassVar[tuple[Metric, ...]]
+    """What is reported; the first is the headline."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, graphs: GraphSet) -> Task:
+        """The task that the targets of ``graphs`` pose; refuses targets that nothing can be learned from."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The outputs by name."""
+
+    @property
+    def outputs(self) -> int:
+        """Numbers per graph that a model gives."""
+        return len(self.names)
+
+    # --- targets
+
+    @abstractmethod
+    def targets(self, graphs: GraphSet) -> np.ndarray:
+        """The true values, one row per graph, as :meth:`loss` takes them; refuses graphs that lack them."""
+
+    @abstractmethod
+    def strata(self, targets: np.ndarray) -> np.ndarray:
+        """int64 [G]: the group of each graph. Splits keep groups in proportion; balanced sampling draws them alike."""
+
+    @abstractmethod
+    def check_training(self, targets: np.ndarray, train: np.ndarray) -> list[str]:
+        """Refuse training graphs that teach nothing; what is worth telling about the others, as notes."""
+
+    # --- training
+
+    @abstractmethod
+    def balance(self, targets: Tensor) -> Tensor:
+        """How much each kind of target counts so that all kinds count alike, from those of the training graphs."""
+
+    @abstractmethod
+    def losses(self, outputs: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
+        """The loss of each graph: outputs ``[..., B, outputs]``, targets ``[B, ...]`` -> ``[..., B]``."""
+
+    @abstractmethod
+    def weights(self, targets: Tensor, balance: Tensor | None) -> Tensor:
+        """How much each graph counts in the mean of the losses, ``[B]``; all alike without a ``balance``."""
+
+    def loss(self, outputs: Tensor, targets: Tensor, balance: Tensor | None = None, smoothing: float = 0.0) -> Tensor:
+        """The weighted mean of :meth:`losses` over graphs and, where there are some, members of an ensemble."""
+        weights = self.weights(targets, balance).expand(outputs.shape[:-1])
+        return (self.losses(outputs, targets, smoothing) * weights).sum() / weights.sum()
+
+    @abstractmethod
+    def graph_scores(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Each graph's contribution ``[..., B]`` to the score: their mean is the score called :attr:`score_name`."""
+
+    # --- predictions
+
+    @abstractmethod
+    def predict(self, outputs: Tensor) -> np.ndarray:
+        """float64 [G, ...]: the values that a user sees, of the outputs ``[G, outputs]``."""
+
+    @abstractmethod
+    def decide(self, values: np.ndarray) -> np.ndarray:
+        """[G, ...]: what is predicted, in the form of :meth:`targets`."""
+
+    @abstractmethod
+    def measure(self, targets: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+        """Every one of :attr:`metrics`, and the ends ``low`` and ``high`` of the headline's 95 % interval."""
+
+    @abstractmethod
+    def details(self, targets: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+        """What else a result row keeps of the test graphs, as JSON."""
+
+    @abstractmethod
+    def sentence(self, scores: Mapping[str, Any]) -> str:
+        """The scores of some graphs in a few words, to be followed by which graphs."""
+
+    @abstractmethod
+    def baseline(self, targets: np.ndarray) -> tuple[str, float] | None:
+        """What the headline would be without looking at the graphs, and that in words; none where there is no graph."""
+
+    def calibrate(self, targets: np.ndarray, values: np.ndarray) -> Calibration | None:
+        """What held-out graphs say about the values; none where the task has no calibration."""
+        return None
+
+    def read_calibration(self, content: Mapping[str, Any]) -> Calibration:
+        """Read :meth:`Calibration.to_json` back."""
+        raise InputError(f"task: got {self.kind}, expected one that can be calibrated")
+
+    def set_columns(self) -> list[str]:
+        """The columns of a prediction set, in the order of :meth:`Calibration.sets`."""
+        raise InputError(f"task: got {self.kind}, expected one that has prediction sets")
+
+    # --- words and pictures
+
+    @abstractmethod
+    def columns(self) -> list[str]:
+        """The columns of a file of predictions."""
+
+    @abstractmethod
+    def cells(self, values: np.ndarray) -> list[Any]:
+        """One graph's values in these columns."""
+
+    @abstractmethod
+    def verdict(self, values: np.ndarray) -> Verdict:
+        """One graph's prediction in words."""
+
+    @abstractmethod
+    def truth(self, target: Any) -> str:
+        """One graph's true value in words."""
+
+    @abstractmethod
+    def figure(self, targets: np.ndarray, values: np.ndarray) -> Figure:
+        """Predicted against true."""
+
+    @abstractmethod
+    def right(self, targets: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """bool [G]: which predictions a person would call right."""
+
+    # --- files
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """What a model folder says of the task."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Task:
+        """Read :meth:`to_json` back."""

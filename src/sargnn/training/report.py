@@ -1,0 +1,77 @@
+"""The page of a finished run: what :mod:`sargnn.pages.training_report` shows, gathered from the run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sargnn.data.graphs import GraphSet
+from sargnn.pages.training_report import GalleryItem, TrainingReport, choose_gallery
+from sargnn.tasks import Task
+from sargnn.training.hardware import versions
+from sargnn.training.trained_model import Prediction
+
+if TYPE_CHECKING:
+    from sargnn.training.run import TrainingRun
+
+__all__ = ["training_report"]
+
+
+def training_report(run: TrainingRun) -> TrainingReport:
+    """Scores of all parts, and a gallery of graphs that the run was not trained on."""
+    trained, graphs, settings = run.trained, run.graphs, run.trained.settings
+    part = "test" if "test" in run.scores else list(run.scores)[-1]
+    index, prediction = run.parts[part], run.prediction
+    assert prediction is not None
+    targets = trained.task.targets(graphs)
+    configs = settings.to_json()
+    return TrainingReport(
+        title=graphs.name,
+        model=settings.name,
+        settings={section: configs[section] for section in ("model", "data", "training")},
+        graphs=graphs,
+        fold_sizes={name: scores["graphs"] for name, scores in run.scores.items()},
+        history=run.state.history,
+        best_epoch=run.state.best_epoch,
+        results=run.scores,
+        task=trained.task,
+        targets=targets[index],
+        values=prediction.values[index],
+        saliency_auc=run.scores[part].get("saliency_auc"),
+        gallery=_gallery(trained.task, graphs, prediction, targets, index),
+        parameters=sum(p.numel() for p in trained.model.parameters()),
+        train_seconds=run.seconds,
+        versions=versions(),
+        notes=[*graphs.notes, *trained.encoder.notes],
+        command=run.command,
+    )
+
+
+def _gallery(
+    task: Task, graphs: GraphSet, prediction: Prediction, targets: np.ndarray, index: np.ndarray
+) -> list[GalleryItem]:
+    """Some of the graphs at ``index`` with their saliency; none where the model has none."""
+    saliency = prediction.mean_saliency
+    if saliency is None:
+        return []
+    verdicts = [task.verdict(prediction.values[g]) for g in index.tolist()]
+    right = task.right(targets[index], prediction.values[index])
+    confidence = np.array([verdict.confidence or 0.0 for verdict in verdicts])
+    items = []
+    for position in choose_gallery(task.strata(targets[index]), right, confidence):
+        g, verdict = int(index[position]), verdicts[position]
+        nodes = graphs.nodes_of(g)
+        items.append(
+            GalleryItem(
+                graph=g,
+                true=task.truth(targets[g]),
+                predicted=verdict.text,
+                probability=verdict.confidence,
+                right=bool(right[position]),
+                saliency=saliency[nodes],
+                layer="mean of the layers",
+                true_saliency=None if graphs.true_saliency is None else graphs.true_saliency[nodes],
+            )
+        )
+    return items
