@@ -17,8 +17,8 @@ from sargnn.reproduction import paper
 from sargnn.reproduction.beyond import ALL, LARGE, ONE, PARTS, PLUS, PLUS_SEARCHED, SEARCHED, WIDE, best_printed, beyond
 from sargnn.reproduction.page import facts_in
 from sargnn.reproduction.studies import STUDIES
-from sargnn.studies.cross_validation import Comparison, compare, interval
 from sargnn.studies.protocol import CellResult
+from sargnn.studies.statistics import TTest, corrected_t_test, interval
 from sargnn.studies.store import Store, read_rows
 from sargnn.studies.study import Results, finished_results
 
@@ -145,12 +145,12 @@ def _accuracies(result: CellResult, part: str) -> np.ndarray:
     """Of each fold, or of each training where there is one split."""
     if part == "test":
         return result.folds
-    return np.array([row["scores"][part]["accuracy"] for row in result.rows])
+    return np.array([row.scores[part]["accuracy"] for row in result.rows])
 
 
 def _tested_fraction(result: CellResult) -> float:
     """n_test / n_train, the mean over folds; 0 for trainings on one split, which differ by their seeds alone."""
-    tested = np.array(list({row["fold"]: row["scores"]["test"]["graphs"] for row in result.rows}.values()))
+    tested = np.array(list({row.fold: row.test["graphs"] for row in result.rows}.values()))
     return float((tested / (tested.sum() - tested)).mean()) if len(tested) > 1 else 0.0
 
 
@@ -176,12 +176,12 @@ def readouts(rows: Sequence[Row]) -> str:
 
 def parts(results: Results) -> str:
     """The model without each of its parts, and which of these are shown to matter."""
-    tests: dict[str, Comparison] = {}
+    tests: dict[str, TTest] = {}
     tables = [_parts_table(results, (PLUS, *PARTS), FEW, tests), _parts_table(results, (PLUS, ALL), REST, tests)]
     return "\n\n".join([verdicts(tests), *tables])
 
 
-def _parts_table(results: Results, names: Sequence[str], sets: Sequence[str], tests: dict[str, Comparison]) -> str:
+def _parts_table(results: Results, names: Sequence[str], sets: Sequence[str], tests: dict[str, TTest]) -> str:
     """Accuracies, each with its difference to the whole model; the differences are added to ``tests``."""
     lines = []
     for name in names:
@@ -196,7 +196,7 @@ def _parts_table(results: Results, names: Sequence[str], sets: Sequence[str], te
     return _table(["", *sets], lines)
 
 
-def verdicts(tests: dict[str, Comparison]) -> str:
+def verdicts(tests: dict[str, TTest]) -> str:
     """Which differences are shown, by name."""
     shown = {where: found.difference for where, found in tests.items() if _is_shown(found)}
     worse, better = ([w for w, d in shown.items() if d < 0], [w for w, d in shown.items() if d > 0])
@@ -220,18 +220,18 @@ def saliency_verdict(results: Results) -> str:
     return f"{verdict}\nLearned minus uniform, 95 % interval in points: {', '.join(told) or 'not measured'}."
 
 
-def compared(result: CellResult, other: CellResult) -> Comparison:
+def compared(result: CellResult, other: CellResult) -> TTest:
     """Two results on the same folds; without a test where there is one split."""
     if min(result.cell.folds, other.cell.folds) < 2:
-        return Comparison(result.mean - other.mean, None, None)
-    return compare(result.folds - other.folds, _tested_fraction(result))
+        return TTest(result.mean - other.mean, None, None)
+    return corrected_t_test(result.folds - other.folds, _tested_fraction(result))
 
 
-def _is_shown(found: Comparison) -> bool:
+def _is_shown(found: TTest) -> bool:
     return found.p_value is not None and found.p_value < LEVEL
 
 
-def _told(found: Comparison) -> str:
+def _told(found: TTest) -> str:
     difference = f"{100 * found.difference:+.1f}"
     if found.p_value is None:
         return difference
@@ -363,7 +363,7 @@ def origin(results: Results) -> str:
     """By what the rows of the recommended model were made."""
     rows = [row for result in results.values() for row in result.rows]
     names = {"on": "device", "version": "version", "commit": "commit"}
-    told = [f"{word} {' and '.join(sorted({row[key] for row in rows}))}" for word, key in names.items()]
+    told = [f"{word} {' and '.join(sorted({getattr(row, key) for row in rows}))}" for word, key in names.items()]
     return f"{len(rows):,} trainings {'; '.join(told)}." if rows else "No trainings."
 
 

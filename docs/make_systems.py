@@ -54,7 +54,7 @@ def measured(files: Iterable[Path]) -> Texts:
     preset, and those of the recommended models."""
     files = list(files)
     texts: Texts = {}
-    facts = facts_in({**record["job"]} for file in files for record in read_rows(file))
+    facts = facts_in(record.job for file in files for record in read_rows(file))
     with TemporaryDirectory() as folder, Store(Path(folder) / "rows.sqlite") as store:
         for file in files:
             store.import_rows(file)

@@ -5,38 +5,58 @@ Workers find the functions by their names, ``fake_study:...``; ``python fake_stu
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sargnn.errors import InputError
-from sargnn.studies.engine import Bundle, made_by, run_bundles
-from sargnn.studies.store import Job, Row, Store, job_id
+from sargnn.studies.bundles import Bundle, made_by
+from sargnn.studies.engine import run_bundles
+from sargnn.studies.store import Job, Row, Store
+
+
+@dataclass(frozen=True)
+class FakeJob(Job):
+    """A job of any values."""
+
+    values: dict[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def to_json(self) -> Row:
+        return self.values
 
 
 def bundles(side: Path, count: int, size: int = 2, seconds: float = 0.05, **more: Any) -> list[Bundle]:
     """``count`` bundles of ``size`` jobs, each of which takes ``seconds`` and leaves its traces in folder ``side``."""
     side.mkdir(exist_ok=True)
     common = {"side": str(side), "seconds": seconds, **more}
-    return [tuple({"number": n, **common} for n in range(b * size, (b + 1) * size)) for b in range(count)]
+    return [tuple(FakeJob({"number": n, **common}) for n in range(b * size, (b + 1) * size)) for b in range(count)]
 
 
-def result(job: Job) -> Row:
+def result(job: FakeJob) -> Row:
     # A fixed commit: the checkout may change while its tests run.
-    return {"score": int(job_id(job), 16) / 2**64, "commit": "any", "device": "none"}
+    return {"score": int(job.id, 16) / 2**64, "commit": "any", "device": "none"}
 
 
 def rows(bundles: list[Bundle]) -> list[Row]:
     """What a store holds when all is done."""
-    done = [{**job, **made_by(), **result(job), "id": job_id(job)} for bundle in bundles for job in bundle]
+    done = [
+        {**job.to_json(), **made_by(), **result(FakeJob(job.to_json())), "id": job.id}
+        for bundle in bundles
+        for job in bundle
+    ]
     return sorted(done, key=lambda row: row["id"])
 
 
-def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
+def work(jobs: list[FakeJob], device: str) -> Iterator[tuple[FakeJob, Row]]:
     """Compute the jobs one after the other."""
     for job in jobs:
         _trace(job, "started")
@@ -45,34 +65,39 @@ def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
         yield job, result(job)
 
 
-def refuses_number_3(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
-    for job, row in work(jobs):
+def refuses_number_3(jobs: list[FakeJob], device: str) -> Iterator[tuple[FakeJob, Row]]:
+    for job, row in work(jobs, device):
         if job["number"] == 3:
             raise InputError("got number 3, expected another")
         yield job, row
 
 
-def breaks_at_number_3(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
-    for job, row in work(jobs):
+def breaks_at_number_3(jobs: list[FakeJob], device: str) -> Iterator[tuple[FakeJob, Row]]:
+    for job, row in work(jobs, device):
         yield job, row if job["number"] != 3 else {"score": float("nan")}
 
 
-def dies_at_number_3(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
+def dies_at_number_3(jobs: list[FakeJob], device: str) -> Iterator[tuple[FakeJob, Row]]:
     """The worker is killed in job 3, ``job["deaths"]`` times."""
-    for job, row in work(jobs):
+    for job, row in work(jobs, device):
         if job["number"] == 3 and len(traces(Path(job["side"]), "started", 3)) <= job["deaths"]:
             os.kill(os.getpid(), signal.SIGKILL)
         yield job, row
 
 
-def counts_threads(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
+def tells_its_device(jobs: list[FakeJob], device: str) -> Iterator[tuple[FakeJob, Row]]:
+    for job in jobs:
+        yield job, {"device": device}
+
+
+def counts_threads(jobs: list[FakeJob], device: str) -> Iterator[tuple[FakeJob, Row]]:
     import torch
 
     for job in jobs:
         yield job, {"threads": torch.get_num_threads()}
 
 
-def _trace(job: Job, event: str) -> None:
+def _trace(job: FakeJob, event: str) -> None:
     # One write of a short line to a file opened for appending is whole, whoever else appends.
     with (Path(job["side"]) / event).open("a") as file:
         file.write(f"{job['number']} {os.getpid()} {os.getppid()}\n")
@@ -89,7 +114,8 @@ def traces(side: Path, event: str, number: int | None = None) -> list[tuple[int,
 def main(store: str, side: str, count: str, seconds: str, engine: str) -> None:
     with Store(store) as opened:
         workers = 2 if engine == "processes" else None
-        run_bundles(bundles(Path(side), int(count), seconds=float(seconds)), "fake_study:work", opened, engine, workers)
+        planned = importlib.import_module("fake_study").bundles(Path(side), int(count), seconds=float(seconds))
+        run_bundles(planned, "fake_study:work", opened, engine, workers)  # of that module, not of __main__
 
 
 if __name__ == "__main__":

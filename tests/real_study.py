@@ -28,6 +28,6 @@ def study() -> Study:
 
 def run(store: Path, mirror: Path, cache: Path) -> None:
     """Compute what is missing in the store."""
-    os.environ |= {"SARGNN_MIRROR": str(mirror), "SARGNN_DATA": str(cache), "SARGNN_DEVICE": "cpu"}
+    os.environ |= {"SARGNN_MIRROR": str(mirror), "SARGNN_DATA": str(cache)}
     with Store(store) as opened:
         run_study(study(), opened, lambda *state: None)

@@ -15,8 +15,8 @@ import pytest
 from sargnn.reproduction import paper
 from sargnn.reproduction.beyond import LARGE, PLUS, beyond
 from sargnn.reproduction.studies import SetFacts, table2
+from sargnn.studies.jobs import TrainingRow
 from sargnn.studies.protocol import Cell, CellResult, assessment_jobs, collect, selection_jobs
-from sargnn.studies.store import job_id
 from sargnn.training.settings import Settings
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -88,7 +88,7 @@ def test_rows_are_of_the_recipe_as_it_is(maker: ModuleType, kept: Any) -> None:
     the models must be as large."""
     for costs in maker.read_lines("costs.jsonl"):
         if result := kept.plus.get((costs["system"], costs["data"])):
-            assert {row["parameters"] for row in result.rows if row["fold"] == 0} == {costs["parameters"]}
+            assert {row.parameters for row in result.rows if row.fold == 0} == {costs["parameters"]}
 
 
 def test_without_rows_nothing_is_measured(maker: ModuleType) -> None:
@@ -238,8 +238,9 @@ def table2_cell(system: str, data: str, folds: int = 10) -> Cell:
 
 def result(cell: Cell, accuracy: Accuracy) -> CellResult:
     """Of rows in which every fold has that accuracy."""
-    records = [record for record in records_of(cell, accuracy) if record["job"]["stage"] == "assess"]
-    return collect(cell, cell.grid[:1] * cell.folds, [record["job"] | record["row"] for record in records])
+    jobs = assessment_jobs(cell, cell.grid[:1] * cell.folds)
+    rows = {record["id"]: record["row"] for record in records_of(cell, accuracy)}
+    return collect(cell, cell.grid[:1] * cell.folds, [TrainingRow.from_json(job, rows[job.id]) for job in jobs])
 
 
 def records_of(cell: Cell, accuracy: Accuracy) -> list[dict[str, Any]]:
@@ -247,12 +248,12 @@ def records_of(cell: Cell, accuracy: Accuracy) -> list[dict[str, Any]]:
     jobs = [*selection_jobs(cell), *assessment_jobs(cell, cell.grid[:1] * cell.folds)]
     return [
         {
-            "id": job_id(job), "job": job, "finished": "2026-01-01T00:00:00+00:00",
+            "id": job.id, "job": job.to_json(), "finished": "2026-01-01T00:00:00+00:00",
             "row": {
                 "validation_accuracy": 0.5, "validation_loss": 1.0, "device": "a GPU", "version": "1", "commit": "c",
                 "scores": {
-                    "test": {"accuracy": accuracy(job["fold"]), "graphs": 10},
-                    "test-large": {"accuracy": 0.9 * accuracy(job["fold"]), "graphs": 10},
+                    "test": {"accuracy": accuracy(job.fold), "graphs": 10},
+                    "test-large": {"accuracy": 0.9 * accuracy(job.fold), "graphs": 10},
                 },
             },
         }

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from command import answer_of, error_of
-from sargnn.data.scaffolds import named_folds, scaffold_split
+from sargnn.data.scaffolds import scaffold_split
 from sargnn.data.sources import load
-from sargnn.data.splits import holdout, write_splits
+from sargnn.data.splits import holdout, named_folds, write_splits
 from sargnn.errors import InputError
 from tiny import shapes
 

@@ -24,7 +24,6 @@ from sargnn.reproduction.beyond import (
 )
 from sargnn.reproduction.studies import SetFacts
 from sargnn.studies.protocol import assessment_jobs, selection_jobs
-from sargnn.studies.store import job_id
 from sargnn.systems import SYSTEMS
 from sargnn.training.settings import Settings
 
@@ -36,7 +35,7 @@ def facts(name: str) -> SetFacts:
 def first_id(values: dict[str, float]) -> str:
     study = beyond(replace(paper.PRESETS["quick"], **values), facts)
     cell = study.cells[PLUS, "MUTAG"]
-    return job_id(assessment_jobs(cell, cell.grid * cell.folds)[0])
+    return assessment_jobs(cell, cell.grid * cell.folds)[0].id
 
 
 def test_every_set_has_the_model_in_four_forms_and_three_have_its_parts_and_the_searched_systems() -> None:

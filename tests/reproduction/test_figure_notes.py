@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sargnn.reproduction.figure_notes import Claim, Sheet, html, judge, markdown
-from sargnn.reproduction.saliency_notes import sheet as saliency_sheet
+from sargnn.reproduction.figure_notes import Claim, FigureNotes, html, judge, markdown
+from sargnn.reproduction.saliency_notes import saliency_notes
 
-SHEET = Sheet(
+NOTES = FigureNotes(
     "A <figure>", "How.", (Claim("a & b", "a: 2 against 1", 3.0, "reproduced"),), ("model", "x"), (("<gcn>", "1"),)
 )
 
@@ -40,17 +40,17 @@ def test_without_a_spread_nothing_is_judged(better: list[float], worse: list[flo
 
 
 def test_markdown_has_the_picture_the_claims_and_the_numbers() -> None:
-    assert markdown(SHEET, "a.png") == (
+    assert markdown(NOTES, "a.png") == (
         "## A <figure>\n\n![A <figure>](a.png)\n\nHow.\n\n"
         "| the paper | measured | difference | verdict |\n|---|---|---|---|\n"
         "| a & b | a: 2 against 1 | +3.0 s.e. | reproduced |\n\n"
         "| model | x |\n|---|---|\n| <gcn> | 1 |\n"
     )
-    assert "Nothing measured yet." in markdown(Sheet("Empty", "How.", (), ("model",), ()))
+    assert "Nothing measured yet." in markdown(FigureNotes("Empty", "How.", (), ("model",), ()))
 
 
 def test_html_is_escaped_and_holds_the_drawing() -> None:
-    page = html(SHEET, "<svg></svg>")
+    page = html(NOTES, "<svg></svg>")
     assert "<svg></svg>" in page
     assert "A &lt;figure&gt;" in page
     assert "<td>&lt;gcn&gt;</td>" in page
@@ -62,11 +62,11 @@ def test_saliency_of_the_first_system_is_set_against_that_of_the_others() -> Non
         "caption": "c", "accuracy": {"sar-gcn": 0.5, "chebygin": 0.25, "none": 0.1},
         "node_auc": {"sar-gcn": 0.9, "chebygin": 0.7, "none": None},
     }  # fmt: skip
-    made = saliency_sheet("figure-saliency-triangles", drawn)
+    made = saliency_notes("figure-saliency-triangles", drawn)
     assert made.rows == (("sar-gcn", "50.0", "0.900"), ("chebygin", "25.0", "0.700"), ("none", "10.0", ""))
     assert [claim.measured for claim in made.claims] == ["node AUC, sar-gcn against chebygin: 0.9 against 0.7, +0.2"]
 
 
 def test_dss_claims_are_about_most_subgraphs() -> None:
-    made = saliency_sheet("figure-dss", {"caption": "c", "whole": {"MUTAG": 0.6, "TRIANGLES": 0.9}})
+    made = saliency_notes("figure-dss", {"caption": "c", "whole": {"MUTAG": 0.6, "TRIANGLES": 0.9}})
     assert [claim.verdict for claim in made.claims] == ["reproduced", "contradicted"]

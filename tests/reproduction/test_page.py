@@ -42,14 +42,14 @@ def test_too_few_rows_are_refused(tmp_path: Path) -> None:
 
 
 def test_every_system_has_its_table_beside_that_of_the_family(tmp_path: Path) -> None:
-    rows = [{**record["job"], **record["row"]} for record in read_rows(ROWS)]
-    cell = table2(PRESETS["lean"], facts_in(rows).__getitem__, ("slim",), ("MUTAG",)).cells["slim", "MUTAG"]
+    jobs = [record.job for record in read_rows(ROWS)]
+    cell = table2(PRESETS["lean"], facts_in(jobs).__getitem__, ("slim",), ("MUTAG",)).cells["slim", "MUTAG"]
     made = {"device": "none", "version": "0", "commit": "0", "seconds": 1.0, "best_epoch": 2}
     with Store(tmp_path / "rows.sqlite") as store:
         for job in selection_jobs(cell):
             store.finish(job, {**made, "validation_accuracy": 0.5, "validation_loss": 1.0})
         for job in assessment_jobs(cell, cell.grid[:1] * cell.folds):
-            store.finish(job, {**made, "scores": {"test": {"accuracy": 0.69 + job["fold"] % 2 / 50}}})
+            store.finish(job, {**made, "scores": {"test": {"accuracy": 0.69 + job.fold % 2 / 50}}})
         store.export(tmp_path / "slim.jsonl.gz")
     text, _ = page([ROWS, tmp_path / "slim.jsonl.gz", tmp_path / "slim.jsonl.gz"])
     quick, lean = text.split("## Table 2: comparison\n")[1].split("## Table 2: comparison, every system, preset lean\n")
@@ -74,10 +74,10 @@ def test_facts_of_sets_come_from_rows() -> None:
 
 
 def test_the_page_has_the_figures_whose_rows_are_kept(tmp_path: Path) -> None:
-    of_tables = [r for r in read_rows(ROWS) if r["job"]["stage"] != "vectors" and "NVIDIA" in r["row"]["device"]]
-    rows = [{**record["job"], **record["row"]} for record in of_tables]
-    (tmp_path / "tables.jsonl").write_text("".join(json.dumps(record) + "\n" for record in of_tables))
-    study = only(optimization_figure.study(PRESETS["quick"], facts_in(rows).__getitem__), "MUTAG")
+    of_tables = [r for r in read_rows(ROWS) if r.job["stage"] != "vectors" and "NVIDIA" in r.row["device"]]
+    jobs = [record.job for record in of_tables]
+    (tmp_path / "tables.jsonl").write_text("".join(json.dumps(record._asdict()) + "\n" for record in of_tables))
+    study = only(optimization_figure.study(PRESETS["quick"], facts_in(jobs).__getitem__), "MUTAG")
     made = {"device": "none", "version": "0", "commit": "0", "seconds": 1.0, "best_epoch": 2}
     curve = {"history": {"validation_accuracy": [0.5, 0.75]}}
     with Store(tmp_path / "rows.sqlite") as store:
@@ -85,10 +85,10 @@ def test_the_page_has_the_figures_whose_rows_are_kept(tmp_path: Path) -> None:
         for (policy, _), cell in list(study.cells.items())[:2]:
             chosen = cell.grid[:1] * cell.folds
             for job in selection_jobs(cell):
-                equal = job["settings"]["training"].get("learning_rate", 1e-3) == cell.grid[0].training.learning_rate
+                equal = job.settings.training.learning_rate == cell.grid[0].training.learning_rate
                 store.finish(job, {**made, "validation_accuracy": float(equal), "validation_loss": 1.0})
             for job in assessment_jobs(cell, chosen):
-                accuracy = (0.8 if policy == "joint" else 0.6) + job["fold"] / 100
+                accuracy = (0.8 if policy == "joint" else 0.6) + job.fold / 100
                 store.finish(job, {**made, **curve, "scores": {"test": {"accuracy": accuracy}}})
         store.export(tmp_path / "rows.jsonl.gz")
     written = write_page([tmp_path / "rows.jsonl.gz"], tmp_path / "page.md")

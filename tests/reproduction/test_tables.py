@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sargnn.reproduction.tables import band_table, compare, figure, html, markdown
+from sargnn.reproduction.tables import band_table, figure, html, judge_cell, markdown
 from sargnn.studies.protocol import Cell, CellResult
 from sargnn.studies.study import Study
 
@@ -30,7 +30,7 @@ FOUR = result(0.7, 0.8, 0.8, 0.9)
 
 def test_the_difference_is_in_standard_errors() -> None:
     # sqrt((7.0711² + 5²) / 4) = sqrt(75 / 4) = 4.3301; (80 - 75) / 4.3301 = 1.1547
-    found = compare(WHERE, FOUR, (75.0, 5.0))
+    found = judge_cell(WHERE, FOUR, (75.0, 5.0))
     assert (found.measured, found.measured_std, found.trials) == (pytest.approx(80), pytest.approx(sqrt(50)), 4)
     assert found.errors == pytest.approx(1.1547, abs=1e-4)
     assert found.verdict == "reproduced"
@@ -48,7 +48,7 @@ def test_the_difference_is_in_standard_errors() -> None:
     ],
 )
 def test_two_standard_errors_divide_reproduced_from_the_rest(published: float, verdict: str) -> None:
-    assert compare(WHERE, FOUR, (published, 5.0)).verdict == verdict
+    assert judge_cell(WHERE, FOUR, (published, 5.0)).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_two_standard_errors_divide_reproduced_from_the_rest(published: float, v
     [(89.0, "lower"), (90.0, "lower"), (90.1, "not reproducible as described"), (70.0, "higher")],
 )
 def test_not_reproducible_needs_ten_points_and_a_reason(published: float, verdict: str) -> None:
-    assert compare(WHERE, result(0.8, 0.8, data="TRIANGLES"), (published, 0.1)).verdict == verdict
+    assert judge_cell(WHERE, result(0.8, 0.8, data="TRIANGLES"), (published, 0.1)).verdict == verdict
 
 
 def test_the_reason_is_one_of_systems_that_the_wl_test_bounds() -> None:
     counted = replace(result(0.8, 0.8, data="TRIANGLES"), cell=replace(cell("TRIANGLES"), system="dss-gnn"))
-    assert compare(("dss-gnn", "TRIANGLES"), counted, (93.3, 1.1)).verdict == "lower"
+    assert judge_cell(("dss-gnn", "TRIANGLES"), counted, (93.3, 1.1)).verdict == "lower"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_reason_is_one_of_systems_that_the_wl_test_bounds() -> None:
     [(80.0, "within"), (90.0, "within"), (90.1, "below"), (70.0, "within"), (69.9, "above")],
 )
 def test_the_band_is_two_published_deviations_wide(published: float, band: str) -> None:
-    assert compare(WHERE, FOUR, (published, 5.0)).band == band
+    assert judge_cell(WHERE, FOUR, (published, 5.0)).band == band
 
 
 def test_rows_below_their_band_are_named() -> None:
@@ -91,7 +91,7 @@ def test_one_training_has_no_deviation() -> None:
 
 
 def test_without_a_published_value_there_is_nothing_to_judge() -> None:
-    found = compare(WHERE, FOUR, None)
+    found = judge_cell(WHERE, FOUR, None)
     assert (found.errors, found.verdict) == (None, "without a published value")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from sargnn.data.splits import stratified_folds, write_splits
 from sargnn.data.synthetic import triangles
 from sargnn.errors import InputError
 from sargnn.studies import cross_validation, protocol
-from sargnn.studies.cross_validation import CrossValidation, compare, cross_validate, expand, in_words, interval
+from sargnn.studies.cross_validation import CrossValidation, cross_validate, expand, in_words
 from sargnn.studies.store import Store
 from tiny import shapes
 
@@ -134,7 +133,7 @@ def test_the_same_call_again_computes_nothing(data: str, tmp_path: Path, monkeyp
     with Store(out / "rows.sqlite") as store:
         assert len(store.rows()) == 3 * 2 + 3 * 2
 
-    def refuse(jobs: Any) -> Any:
+    def refuse(jobs: Any, device: str) -> Any:
         raise AssertionError("nothing is left to compute")
 
     monkeypatch.setattr(protocol, "work", refuse)
@@ -230,37 +229,3 @@ def test_it_is_a_function_too(data: str) -> None:
     assert len(answer["folds"]) == 2
     with pytest.raises(InputError, match="--model: got none"):
         CrossValidation([])
-
-
-# Statistics
-
-
-def test_the_corrected_t_test_by_hand() -> None:
-    # d = 4, s² = ((4-2)² + (4-4)² + (4-6)²) / 2 = 4; with r = 1/9 and J = 3: t = 4 / sqrt((1/3 + 1/9) 4) = 3
-    found = compare(np.array([2.0, 4.0, 6.0]), 1 / 9)
-    assert (found.difference, found.statistic) == (pytest.approx(4), pytest.approx(3))
-    # Student's distribution of two degrees of freedom: P(|T| > t) = 1 - t / sqrt(2 + t²)
-    assert found.p_value == pytest.approx(1 - 3 / sqrt(11))
-
-
-def test_the_correction_makes_it_harder_to_find_a_difference() -> None:
-    differences = np.array([0.02, 0.05, 0.01, 0.04])
-    plain, corrected = compare(differences, 0.0), compare(differences, 1 / 3)
-    assert plain.p_value is not None
-    assert corrected.p_value is not None
-    assert plain.p_value < corrected.p_value
-    assert compare(-differences, 1 / 3).p_value == pytest.approx(corrected.p_value)
-
-
-@pytest.mark.parametrize(("differences", "p_value"), [([0.0, 0.0, 0.0], 1.0), ([0.1, 0.1, 0.1], 0.0), ([0.1], None)])
-def test_differences_without_a_spread(differences: list[float], p_value: float | None) -> None:
-    found = compare(np.array(differences), 0.1)
-    assert (found.statistic, found.p_value) == (None, p_value)
-
-
-def test_the_interval_by_hand() -> None:
-    # mean 0.6, s² = 0.01, error sqrt((1/3 + 1/9) 0.01) = 1/15; t(0.975; 2) = 0.95 sqrt(2 / (1 - 0.95²)) = 4.3027
-    half = 0.95 * sqrt(2 / (1 - 0.95**2)) / 15
-    assert interval(np.array([0.5, 0.6, 0.7]), 1 / 9) == pytest.approx([0.6 - half, 0.6 + half])
-    assert interval(np.array([0.9, 1.0, 0.5]), 1 / 9)[1] == 1.0  # type: ignore[index]
-    assert interval(np.array([0.5]), 1 / 9) is None

@@ -17,14 +17,16 @@ from typing import Any
 import pytest
 
 import fake_study
+from fake_study import FakeJob
 from sargnn.errors import InputError
 from sargnn.studies import bundles as bundles_module
 from sargnn.studies import engine as engine_module
 from sargnn.studies import worker_processes
-from sargnn.studies.engine import made_by, run_bundles
-from sargnn.studies.store import Job, Row, Store, job_id
+from sargnn.studies.bundles import made_by
+from sargnn.studies.engine import run_bundles
+from sargnn.studies.store import Job, Row, Store
 
-Work = Callable[[list[Job]], Iterator[tuple[Job, Row]]]
+Work = Callable[[list[Job], str], Iterator[tuple[Job, Row]]]
 
 
 @pytest.fixture
@@ -98,14 +100,14 @@ class TestWhole:
     def test_a_row_says_what_made_it_unless_the_work_does(
         self, store: Store, local_work: Callable[[Work], str]
     ) -> None:
-        work = local_work(lambda jobs: ((job, {"version": "mine"} if job["x"] else {}) for job in jobs))
-        run_bundles([({"x": 0}, {"x": 1})], work, store)
+        work = local_work(lambda jobs, device: ((job, {"version": "mine"} if job["x"] else {}) for job in jobs))
+        run_bundles([(FakeJob({"x": 0}), FakeJob({"x": 1}))], work, store)
         assert {row["x"]: row["version"] for row in store.rows()} == {0: made_by()["version"], 1: "mine"}
         assert all(row["commit"] == made_by()["commit"] for row in store.rows())
 
     def test_worker_processes_share_the_cores(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(worker_processes, "cores", lambda: 6)
-        run_bundles([({"x": 1},)], "fake_study:counts_threads", store, "processes", workers=2)
+        run_bundles([(FakeJob({"x": 1}),)], "fake_study:counts_threads", store, "processes", workers=2)
         assert [row["threads"] for row in store.rows()] == [3]
 
     def test_the_time_left_is_what_ended_bundles_took(
@@ -114,11 +116,11 @@ class TestWhole:
         now = [100.0]
         monkeypatch.setattr(engine_module, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep))
 
-        def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
+        def work(jobs: list[Job], device: str) -> Iterator[tuple[Job, Row]]:
             now[0] += 10.0 * len(jobs)  # together, as K models are
             yield from ((job, {}) for job in jobs)
 
-        bundles = [tuple({"bundle": b, "job": j} for j in range(2)) for b in range(3)]
+        bundles = [tuple(FakeJob({"bundle": b, "job": j}) for j in range(2)) for b in range(3)]
         progress: list[tuple[int, int, float | None]] = []
         run_bundles(bundles, local_work(work), store, on_progress=lambda *now: progress.append(now))
         assert progress[:4] == [(0, 6, None), (1, 6, None), (2, 6, None), (2, 6, 40.0)]
@@ -138,7 +140,7 @@ class TestFailures:
         assert text.startswith("1 of 8 jobs failed, the rest is stored; job ")
         assert text.endswith(": got number 3, expected another")
         assert "\n" not in text
-        assert f'job {job_id(bundles[1][1])} {{"number":3,' in text
+        assert f'job {bundles[1][1].id} {{"number":3,' in text
         assert numbers(store) == [0, 1, 2, 4, 5, 6, 7]
         assert [record.getMessage() for record in caplog.records] == [text.partition("; ")[2]]
 
@@ -153,29 +155,29 @@ class TestFailures:
     def test_several_failures_are_counted_and_each_is_logged(
         self, store: Store, local_work: Callable[[Work], str], caplog: pytest.LogCaptureFixture
     ) -> None:
-        def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
+        def work(jobs: list[Job], device: str) -> Iterator[tuple[Job, Row]]:
             raise RuntimeError("first line\nsecond line")
             yield
 
-        bundles = [tuple({"bundle": b, "job": j} for j in range(2)) for b in range(3)]
+        bundles = [tuple(FakeJob({"bundle": b, "job": j}) for j in range(2)) for b in range(3)]
         with pytest.raises(RuntimeError, match=r"^6 of 6 jobs failed.* and 1 computed with it.* \(and 2 more failures"):
             run_bundles(bundles, local_work(work), store)
         assert len(caplog.records) == 3
         assert caplog.text.count("Traceback") == 1  # the same origin is told once
         assert "second line" not in caplog.records[1].getMessage()
 
-    @pytest.mark.parametrize("given", [[], [{"x": 2}]])
+    @pytest.mark.parametrize("given", [[], [FakeJob({"x": 2})]])
     def test_work_must_give_the_jobs_of_its_bundle(
         self, store: Store, local_work: Callable[[Work], str], given: list[Job]
     ) -> None:
         with pytest.raises(RuntimeError, match="gave"):
-            run_bundles([({"x": 1},)], local_work(lambda jobs: ((job, {}) for job in given)), store)
+            run_bundles([(FakeJob({"x": 1}),)], local_work(lambda jobs, device: ((job, {}) for job in given)), store)
         assert store.rows() == []
 
     def test_an_error_after_the_last_row_is_logged(
         self, store: Store, local_work: Callable[[Work], str], caplog: pytest.LogCaptureFixture
     ) -> None:
-        run_bundles([({"x": 1},)], local_work(lambda jobs: ((job, {}) for job in jobs * 2)), store)
+        run_bundles([(FakeJob({"x": 1}),)], local_work(lambda jobs, device: ((job, {}) for job in jobs * 2)), store)
         assert len(store.rows()) == 1
         assert "expected each job of its bundle once" in caplog.text
 
@@ -217,6 +219,15 @@ class TestFailures:
     def test_unknown_work_fails_before_anything_is_claimed(self, store: Store, side: Path) -> None:
         with pytest.raises(AttributeError, match="nothing"):
             run_bundles(fake_study.bundles(side, 1), "fake_study:nothing", store, "processes", 2)
+
+    @pytest.mark.parametrize(("engine", "workers"), [("local", None), ("processes", 1)])
+    def test_the_device_travels_with_the_bundle_and_names_no_job(
+        self, store: Store, side: Path, engine: str, workers: int | None
+    ) -> None:
+        bundles = fake_study.bundles(side, 1, size=1)
+        run_bundles(bundles, "fake_study:tells_its_device", store, engine, workers, device="cuda:7")
+        (row,) = store.rows()
+        assert (row["device"], row["id"]) == ("cuda:7", bundles[0][0].id)
 
 
 class TestDeaths:
@@ -322,14 +333,14 @@ class TestDeaths:
         assert all(row in fake_study.rows(fake_study.bundles(side, 20, seconds=0.1)) for row in store.rows())
 
     def test_an_interrupt_of_the_work_is_passed_on(self, store: Store, local_work: Callable[[Work], str]) -> None:
-        def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
+        def work(jobs: list[Job], device: str) -> Iterator[tuple[Job, Row]]:
             yield jobs[0], {}
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            run_bundles([({"x": 0}, {"x": 1})], local_work(work), store)
+            run_bundles([(FakeJob({"x": 0}), FakeJob({"x": 1}))], local_work(work), store)
         assert len(store.rows()) == 1
-        assert store.claim([{"x": 1}]) == [{"x": 1}]
+        assert store.claim([FakeJob({"x": 1})]) == [FakeJob({"x": 1})]
 
 
 def test_the_commit_is_that_of_the_package_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

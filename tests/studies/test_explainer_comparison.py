@@ -16,9 +16,10 @@ from sargnn.data.synthetic import triangles
 from sargnn.errors import InputError
 from sargnn.studies import explainer_comparison as module
 from sargnn.studies import explainers
-from sargnn.studies.explainer_comparison import as_table, compare
+from sargnn.studies.explainer_comparison import as_table, compare_explainers
 from sargnn.studies.explainers import EXPLAINERS
-from tiny import shapes, tiny
+from sargnn.training.settings import DEFAULT_MODEL, Settings
+from tiny import labelled, shapes, tiny
 
 MASKED = ("fidelity_plus", "fidelity_minus", "probability_plus", "probability_minus", "unfaithfulness")
 
@@ -29,7 +30,7 @@ def rows() -> list[dict[str, Any]]:
         patch.setattr(explainers, "GNN_EPOCHS", 2)
         patch.setattr(explainers, "PG_EPOCHS", 1)
         patch.setattr(module, "ATTENTION_SYSTEMS", ("sar-gin",))  # any system with node scores will do
-        return list(compare(shapes(truth=True), tiny(), count=2, seeds=2))
+        return list(compare_explainers(shapes(truth=True), tiny(), count=2, seeds=2))
 
 
 def test_there_is_a_row_for_every_explainer_and_for_every_attention_system(rows: list[dict[str, Any]]) -> None:
@@ -72,15 +73,15 @@ def test_the_table_has_a_line_for_every_row(rows: list[dict[str, Any]]) -> None:
 
 def test_what_cannot_be_compared_is_refused_before_any_training() -> None:
     with pytest.raises(InputError, match=r"^--model: got 'gcn' without saliency, expected one that has it"):
-        next(compare(shapes(), tiny("gcn")))
+        next(compare_explainers(shapes(), tiny("gcn")))
     with pytest.raises(InputError, match=r"^--explainer: got 'oracle', expected one of saliency-mean, "):
-        next(compare(shapes(), tiny(), explainers=["oracle"]))
+        next(compare_explainers(shapes(), tiny(), explainers=["oracle"]))
 
 
 def test_settings_are_chosen_on_validation_graphs_and_systems_by_name() -> None:
     graphs = triangles(train=40, validation=20, test=10, test_large=0)
     chosen = ["saliency-mean", "sagpool"]
-    rows = list(compare(graphs, tiny(training__epochs=1), seeds=1, explainers=chosen, part="validation"))
+    rows = list(compare_explainers(graphs, tiny(training__epochs=1), seeds=1, explainers=chosen, part="validation"))
     assert [(row["model"], row["explainer"]) for row in rows] == [
         ("sar-gcn", "saliency-mean"),
         ("sar-gcn", "random"),
@@ -88,15 +89,35 @@ def test_settings_are_chosen_on_validation_graphs_and_systems_by_name() -> None:
     ]
     assert all((row["part"], row["graphs"], row["training_graphs"]) == ("validation", 20, 40) for row in rows)
     with pytest.raises(InputError, match=r"^--part: got 'train', expected validation or test$"):
-        next(compare(graphs, tiny(), part="train"))
+        next(compare_explainers(graphs, tiny(), part="train"))
+
+
+def test_the_default_model_is_compared_though_attention_systems_read_no_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explainers, "GNN_EPOCHS", 1)
+    monkeypatch.setattr(explainers, "PG_EPOCHS", 1)
+    settings = tiny(DEFAULT_MODEL, training__epochs=1, data__graph_inputs=True)
+    rows = list(compare_explainers(labelled(shapes()), settings, count=2, seeds=1))
+    assert [(row["model"], row["explainer"]) for row in rows] == [
+        *((DEFAULT_MODEL, name) for name in EXPLAINERS),
+        *((system, "saliency-mean") for system in module.ATTENTION_SYSTEMS),
+    ]
+
+
+def test_attention_systems_have_their_own_inputs_but_for_what_was_changed() -> None:
+    attending = module._attending("sagpool", tiny(DEFAULT_MODEL, data__walk_steps=5))
+    assert (attending.name, attending.model) == ("sagpool", Settings.of("sagpool").model)
+    assert (attending.data.encodings, attending.data.walk_steps, attending.data.edge_encodings) == (("auto",), 5, ())
+    chosen = tiny(data__encodings="degree,random-walk")
+    assert module._attending("graphormer", chosen).data == chosen.data
+    assert attending.training == tiny(DEFAULT_MODEL).training
 
 
 def test_explainers_learn_from_graphs_of_all_classes_though_the_set_is_sorted_by_class() -> None:
     graphs = triangles(train=200, validation=10, test=10, test_large=0)
-    task = module._task(graphs, seed=0, part="test", count=5)
+    sample = module._sample(graphs, seed=0, part="test", count=5)
     assert graphs.y is not None
-    assert len(set(graphs.y[task.learn].tolist())) > 5
-    assert set(task.learn) <= set(task.fold.train)
+    assert len(set(graphs.y[sample.learn].tolist())) > 5
+    assert set(sample.learn) <= set(sample.fold.train)
 
 
 # The command line

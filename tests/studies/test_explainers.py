@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from torch_geometric.explain import CaptumExplainer, Explainer
 
 import literal
+from sargnn.explain.masking import masked_probabilities
 from sargnn.nn import ModelConfig
+from sargnn.nn.ensemble import Ensemble
 from sargnn.studies import explainers
 from sargnn.studies.explainers import CLASSIFIER, EXPLAINERS, Subject, explain
 
@@ -35,6 +39,36 @@ def test_one_score_a_node_the_same_for_the_same_seed(name: str, subject: Subject
     assert np.array_equal(first.scores, second.scores)
     assert first.seconds > 0
     assert torch.equal(state, torch.get_rng_state())
+
+
+@pytest.fixture
+def rich(monkeypatch: pytest.MonkeyPatch) -> Subject:
+    """An ensemble that reads inputs of edges and of whole graphs."""
+    monkeypatch.setattr(explainers, "GNN_EPOCHS", 3)
+    monkeypatch.setattr(explainers, "PG_EPOCHS", 2)
+    rng = np.random.default_rng(0)
+    graphs = [replace(g, e=rng.normal(size=(g.nodes, g.nodes, 2)), u=rng.normal(size=3)) for g in literal.EXAMPLES]
+    config = ModelConfig(hidden=8, layers=2, readout="salient", edge_channels=2, relative=True)
+    members = [literal.make_model(config, seed, torch.float32, edge_inputs=2, graph_inputs=3) for seed in range(2)]
+    return Subject(Ensemble(members).eval(), literal.tensor_set(graphs, np.float32), INDEX, np.arange(3))
+
+
+@pytest.mark.parametrize("name", EXPLAINERS)
+def test_inputs_of_edges_and_graphs_are_handed_on(name: str, rich: Subject) -> None:
+    scores = explain(name, rich).scores
+    assert scores.shape == (NODES,)
+    assert np.isfinite(scores).all()
+
+
+def test_a_class_is_predicted_of_all_inputs(rich: Subject) -> None:
+    expected = masked_probabilities(rich.model, rich.data, rich.index).argmax(1)
+    found = [explainers._predicted(rich.model, batch).item() for batch in rich.batches(rich.index)]
+    assert found == expected.tolist()
+    called = [
+        rich.model(batch.x, explainers._edges(batch), **explainers._further_inputs(batch)).argmax(1).item()
+        for batch in rich.batches(rich.index)
+    ]
+    assert called == found
 
 
 @pytest.mark.parametrize("name", ["random", "gnn-explainer", "pg-explainer"])

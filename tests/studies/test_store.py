@@ -18,11 +18,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fake_study
+from fake_study import FakeJob
 from sargnn.errors import InputError
 from sargnn.studies import store as store_module
-from sargnn.studies.store import Job, Store, job_id
+from sargnn.studies.store import Job, Row, Store, job_id
 
-JOBS: list[Job] = [{"system": "gcn", "fold": fold, "rate": 1e-3} for fold in range(4)]
+JOBS = [FakeJob({"system": "gcn", "fold": fold, "rate": 1e-3}) for fold in range(4)]
+IDS = [job.id for job in JOBS]
+TESTS = Path(fake_study.__file__).parent
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 jobs_of_any_kind = st.dictionaries(
@@ -53,7 +57,7 @@ class TestJobId:
         assert job_id({"b": 0.1, "a": (1, True, None, "ü")}) == hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @given(jobs_of_any_kind, st.randoms())
-    def test_is_the_same_in_any_order_and_after_a_round_trip(self, job: Job, shuffler: random.Random) -> None:
+    def test_is_the_same_in_any_order_and_after_a_round_trip(self, job: Row, shuffler: random.Random) -> None:
         items = list(job.items())
         shuffler.shuffle(items)
         assert job_id(dict(items)) == job_id(job) == job_id(json.loads(json.dumps(job)))
@@ -61,13 +65,13 @@ class TestJobId:
     @pytest.mark.parametrize(
         ("one", "same"), [({"x": 1}, {"x": 1.0}), ({"x": -0.0}, {"x": 0}), ({"x": (1, 2)}, {"x": [1.0, 2]})]
     )
-    def test_equal_values_of_other_types_are_the_same_job(self, one: Job, same: Job) -> None:
+    def test_equal_values_of_other_types_are_the_same_job(self, one: Row, same: Row) -> None:
         assert job_id(one) == job_id(same)
 
     @pytest.mark.parametrize(
         "other", [{"x": True}, {"x": "1"}, {"x": [1]}, {"x": None}, {}, {"y": 1}, {"x": 1.0000001}]
     )
-    def test_other_jobs_have_other_ids(self, other: Job) -> None:
+    def test_other_jobs_have_other_ids(self, other: Row) -> None:
         assert job_id(other) != job_id({"x": 1})
 
     @pytest.mark.parametrize("value", [float("nan"), float("inf"), {1: 2}, Path("x"), b"x", {"deep": [float("nan")]}])
@@ -80,10 +84,10 @@ class TestJobId:
 class TestRows:
     def test_a_row_is_the_job_its_results_and_its_id(self, store: Store) -> None:
         store.finish(JOBS[0], {"accuracy": 1.0, "curve": [0.5, None]})
-        expected = {**JOBS[0], "accuracy": 1.0, "curve": [0.5, None], "id": job_id(JOBS[0])}
-        assert store.row(job_id(JOBS[0])) == expected
+        expected = {**JOBS[0].values, "accuracy": 1.0, "curve": [0.5, None], "id": JOBS[0].id}
+        assert store.row(JOBS[0]) == expected
         assert store.rows() == [expected]
-        assert store.row(job_id(JOBS[1])) is None
+        assert store.row(JOBS[1]) is None
 
     def test_the_first_row_wins(self, store: Store) -> None:
         store.finish(JOBS[0], {"accuracy": 0.5})
@@ -95,14 +99,14 @@ class TestRows:
             store.finish(job, {"accuracy": number / 4})
         assert [row["fold"] for row in store.rows(accuracy=0.5)] == [2]
         assert store.rows(system="gcn", fold=9) == store.rows(nothing=None) == []
-        assert [row["id"] for row in store.rows(system="gcn")] == sorted(map(job_id, JOBS))
+        assert [row["id"] for row in store.rows(system="gcn")] == sorted(IDS)
 
     def test_missing_are_those_without_a_row(self, store: Store) -> None:
         store.finish(JOBS[1], {})
         assert store.missing(JOBS) == [JOBS[0], JOBS[2], JOBS[3]]
 
     def test_a_row_may_repeat_its_job_but_not_contradict_it(self, store: Store) -> None:
-        store.finish(JOBS[0], {**JOBS[0], "accuracy": 0.5})
+        store.finish(JOBS[0], {**JOBS[0].values, "accuracy": 0.5})
         with pytest.raises(ValueError, match=r"got fold = 7 in the row of job .*, expected 1"):
             store.finish(JOBS[1], {"fold": 7})
         assert store.missing(JOBS[:2]) == [JOBS[1]]
@@ -158,18 +162,18 @@ class TestClaims:
 
     def test_claims_of_a_killed_process_are_taken_over_at_once(self, store: Store, path: Path) -> None:
         code = (
-            "import os, sys; from sargnn.studies.store import Store;"
-            "Store(sys.argv[1]).claim([{'number': 1}]); os.kill(os.getpid(), 9)"
+            "import os, sys; from fake_study import FakeJob, Store;"
+            "Store(sys.argv[1]).claim([FakeJob({'number': 1})]); os.kill(os.getpid(), 9)"
         )
-        assert subprocess.run([sys.executable, "-c", code, path]).returncode == -9
-        assert store.claim([{"number": 1}]) == [{"number": 1}]
+        assert subprocess.run([sys.executable, "-c", code, path], cwd=TESTS).returncode == -9
+        assert store.claim([FakeJob({"number": 1})]) == [FakeJob({"number": 1})]
 
     @pytest.mark.parametrize(("age", "taken"), [(59, False), (61, True)])
     def test_claims_of_another_machine_are_taken_over_when_stale(
         self, store: Store, path: Path, age: float, taken: bool
     ) -> None:
         with closing(sqlite3.connect(path)) as db, db:
-            claim = (job_id(JOBS[0]), "another", "elsewhere", 1, time.time() - age)
+            claim = (JOBS[0].id, "another", "elsewhere", 1, time.time() - age)
             db.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?)", claim)
         assert store.claim(JOBS[:1]) == (JOBS[:1] if taken else [])
 
@@ -200,14 +204,15 @@ class TestClaims:
 
     def test_many_processes_on_a_new_file_lose_nothing_and_share_every_job(self, path: Path) -> None:
         code = (
-            "import sys; from sargnn.studies.store import Store\n"
+            "import sys; from fake_study import FakeJob, Store\n"
             "with Store(sys.argv[1]) as store:\n"
             "    for n in range(40):\n"
-            "        for job in store.claim([{'number': n}]):\n"
+            "        for job in store.claim([FakeJob({'number': n})]):\n"
             "            store.finish(job, {}); print(n)"
         )
         runs = [
-            subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True) for _ in range(5)
+            subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True, cwd=TESTS)
+            for _ in range(5)
         ]
         printed = [run.communicate()[0] for run in runs]
         assert [run.returncode for run in runs] == [0] * 5
@@ -222,7 +227,7 @@ class TestExport:
             store.finish(job, {"accuracy": number / 4})
         store.export(tmp_path / "rows.jsonl")
         lines = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
-        assert [line["id"] for line in lines] == sorted(map(job_id, JOBS))
+        assert [line["id"] for line in lines] == sorted(IDS)
         assert all(set(line) == {"id", "job", "row", "finished"} and set(line["row"]) == {"accuracy"} for line in lines)
         with Store(tmp_path / "copy.sqlite") as copy:
             copy.import_rows(tmp_path / "rows.jsonl")
@@ -292,7 +297,7 @@ class TestBadFiles:
     def test_damaged(self, path: Path, keep: int) -> None:
         with Store(path) as store:
             for number in range(200):
-                store.finish({"number": number}, {"curve": [0.5] * 50})
+                store.finish(FakeJob({"number": number}), {"curve": [0.5] * 50})
         content = bytearray(path.read_bytes())
         content[keep : keep + 4096] = b"\x5a" * 4096
         path.write_bytes(content)
@@ -301,7 +306,7 @@ class TestBadFiles:
     def test_cut_short(self, path: Path) -> None:
         with Store(path) as store:
             for number in range(200):
-                store.finish({"number": number}, {"curve": [0.5] * 50})
+                store.finish(FakeJob({"number": number}), {"curve": [0.5] * 50})
         path.write_bytes(path.read_bytes()[:20000])
         assert "damaged" in self.refusal(path)
 

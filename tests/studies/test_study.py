@@ -20,7 +20,7 @@ from sargnn.reproduction.page import facts_in
 from sargnn.reproduction.paper import PRESETS
 from sargnn.reproduction.studies import STUDIES, SetFacts, only, plan_study, table1, table2
 from sargnn.studies.protocol import Cell, selection_jobs
-from sargnn.studies.store import Store, job_id, read_rows
+from sargnn.studies.store import Store, read_rows
 from sargnn.studies.study import finished_results
 from sargnn.training.settings import Settings
 
@@ -99,7 +99,7 @@ def test_every_study_expands_to_jobs_of_one_budget(name: str, preset: str) -> No
     for cell in list(study.cells.values())[::9]:
         assert len(set(cell.grid)) == len(cell.grid)
         jobs = selection_jobs(cell)
-        assert len({job_id(job) for job in jobs}) == len(jobs)
+        assert len({job.id for job in jobs}) == len(jobs)
         assert cell.folds == (1 if cell.data == "TRIANGLES" else PRESETS[preset].folds)
     assert study.published.keys() <= study.cells.keys()
 
@@ -134,7 +134,7 @@ def test_the_selection_of_lean_is_a_part_of_that_of_quick() -> None:
 
 
 def test_the_rows_that_are_kept_are_those_of_the_jobs_of_quick() -> None:
-    rows = {record["id"]: record["job"] for record in read_rows(RESULTS / "paper-quick.jsonl.gz")}
+    rows = {record.id: record.job for record in read_rows(RESULTS / "paper-quick.jsonl.gz")}
     study = table2(PRESETS["quick"], facts_in(rows.values()).__getitem__)
     for backbone in paper.TABLE1["base"]:
         for data in paper.DATA_SETS:
@@ -143,7 +143,7 @@ def test_the_rows_that_are_kept_are_those_of_the_jobs_of_quick() -> None:
 
 
 def ids_of(cell: Cell) -> set[str]:
-    return {job_id(job) for job in selection_jobs(cell)}
+    return {job.id for job in selection_jobs(cell)}
 
 
 def test_table_1_is_complete() -> None:

@@ -17,7 +17,6 @@ from sargnn.reproduction import paper
 from sargnn.reproduction.page import facts_in
 from sargnn.reproduction.studies import STUDIES
 from sargnn.studies.protocol import assessment_jobs, selection_jobs
-from sargnn.studies.store import job_id
 from sargnn.systems import SYSTEMS
 
 DOCS = Path(__file__).parents[2] / "docs" / "systems.md"
@@ -77,10 +76,10 @@ def records_of(preset: str, system: str, data: str, folds: int) -> list[dict[str
     jobs = [*selection_jobs(cell), *assessment_jobs(cell, cell.grid[:1] * cell.folds)]
     return [
         {
-            "id": job_id(job), "job": job, "finished": "2026-01-01T00:00:00+00:00",
+            "id": job.id, "job": job.to_json(), "finished": "2026-01-01T00:00:00+00:00",
             "row": {
                 "validation_accuracy": 0.5, "validation_loss": 1.0,
-                "scores": {"test": {"accuracy": 0.5 if job["fold"] % 2 else 0.75}},
+                "scores": {"test": {"accuracy": 0.5 if job.fold % 2 else 0.75}},
             },
         }
         for job in jobs

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from sargnn.files import write_file
-from sargnn.studies.engine import made_by
+from sargnn.studies.bundles import made_by
 from sargnn.training.hardware import hardware, versions
 
 __all__ = ["conditions", "write_rows"]

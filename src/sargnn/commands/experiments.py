@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,11 +29,10 @@ def cv(data: str, plan: CrossValidation, out: Path | None, workers: int | None, 
     if workers is not None and workers < 1:
         raise InputError(f"--workers: got {workers}, expected at least 1")
     where = find_device(device)
-    os.environ["SARGNN_DEVICE"] = str(where)
     graphs = load_noted(data)
     require_two_classes(graphs)
     # A GPU trains all folds at once in one process; the cores of a CPU take one fold each.
-    return cross_validate(graphs, data, plan, out, workers or (cores() if where.type == "cpu" else 1))
+    return cross_validate(graphs, data, plan, out, workers or (cores() if where.type == "cpu" else 1), where)
 
 
 def reproduce(
@@ -65,8 +63,7 @@ def reproduce(
         return {"written": [str(file) for file in write_page(rows, out)]}
     if only_data is not None and name in ("all", *SALIENCY_FIGURES):
         raise InputError(f"--data: got {only_data} with {name}, expected a table or a figure of several sets")
-    os.environ["SARGNN_DEVICE"] = str(find_device(device))
-    reproduction = Reproduction(preset, out, only_data, engine, workers, address)
+    reproduction = Reproduction(preset, out, only_data, engine, workers, address, str(find_device(device)))
     with Store(out / f"{preset}.sqlite") as store:
         if not store.rows():
             for file in rows:
@@ -78,13 +75,15 @@ def explain_compare(
     data: str, out: Path | None, settings: Settings, graphs: int, seeds: int, explainers: list[str], part: str,
     device: str, command: str,
 ) -> Answer:  # fmt: skip
-    from sargnn.studies.explainer_comparison import as_table, compare
+    from sargnn.studies.explainer_comparison import as_table, compare_explainers
 
     rows = []
     where, given = find_device(device), load_noted(data)
     if out is not None:
         check_writable(out)
-    for row in compare(given, settings, count=graphs, seeds=seeds, explainers=explainers, part=part, device=where):
+    for row in compare_explainers(
+        given, settings, count=graphs, seeds=seeds, explainers=explainers, part=part, device=where
+    ):
         note(f"{row['data']}: {row['explainer']} of {row['model']}, {row['seconds_per_graph']:.3g} s a graph")
         rows.append({**row, "command": command})
         if out is not None:  # the whole file each time: what was found stays, whatever dies

@@ -9,9 +9,8 @@ from pathlib import Path
 from sargnn.commands.inputs import Answer, load_noted
 from sargnn.console import note, show_epochs, show_steps
 from sargnn.data.graphs import GraphSet
-from sargnn.data.scaffolds import named_folds
 from sargnn.data.sources import require_two_classes
-from sargnn.data.splits import Fold
+from sargnn.data.splits import Fold, named_folds
 from sargnn.data.synthetic import triangles
 from sargnn.errors import InputError
 from sargnn.tasks import task_of

@@ -1,25 +1,19 @@
-"""Division by scaffold, a harder test of molecules than a random one (extra: ``chem``), and what ``--split`` names."""
+"""Division by scaffold, a harder test of molecules than a random one (extra: ``chem``)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.molecules import load_rdkit
 from sargnn.data.problems import shown
-from sargnn.data.splits import Fold, read_splits
+from sargnn.data.splits import Fold
 from sargnn.errors import InputError
 
-__all__ = ["named_folds", "scaffold_split"]
-
-
-def named_folds(split: Path | str, graphs: GraphSet) -> list[Fold]:
-    """The folds that ``--split`` names: the one of ``scaffold``, or those of a split file."""
-    return [scaffold_split(graphs)] if str(split) == "scaffold" else read_splits(split, graphs)
+__all__ = ["scaffold_split"]
 
 
 def scaffold_split(molecules: GraphSet | Sequence[str], *, validation: float = 0.1, test: float = 0.1) -> Fold:

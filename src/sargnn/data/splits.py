@@ -19,7 +19,7 @@ from sargnn.data.graphs import PARTS, GraphSet
 from sargnn.errors import InputError
 from sargnn.files import write_file
 
-__all__ = ["Fold", "holdout", "official", "read_splits", "stratified_folds", "write_splits"]
+__all__ = ["Fold", "holdout", "named_folds", "official", "read_splits", "stratified_folds", "write_splits"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +172,15 @@ def read_splits(path: Path | str, graphs: GraphSet) -> list[Fold]:
     if not isinstance(content, list) or not content:
         raise InputError(f"got no list of folds, expected [{{'test': ..., 'model_selection': ...}}, ...], in {path}")
     return [_fold(entry, f"fold {number}", len(graphs), path) for number, entry in enumerate(content)]
+
+
+def named_folds(split: Path | str, graphs: GraphSet) -> list[Fold]:
+    """The folds that ``--split`` names: the one of ``scaffold``, or those of a split file."""
+    if str(split) != "scaffold":
+        return read_splits(split, graphs)
+    from sargnn.data.scaffolds import scaffold_split  # which makes a Fold
+
+    return [scaffold_split(graphs)]
 
 
 def _fold(entry: Any, where: str, total: int, path: Path | str) -> Fold:

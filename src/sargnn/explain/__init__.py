@@ -1,4 +1,4 @@
-"""Explanations: saliency maps, the same as an algorithm of PyTorch Geometric, metrics, and a comparison of explainers.
+"""Explanations: saliency maps, the same as an algorithm of PyTorch Geometric, and metrics.
 
 Imported lazily, like the package itself.
 """
@@ -12,16 +12,14 @@ if TYPE_CHECKING:
     from sargnn.explain.algorithm import SaliencyExplainer as SaliencyExplainer
     from sargnn.explain.maps import RULES as RULES
     from sargnn.explain.maps import node_saliency as node_saliency
-    from sargnn.studies.explainer_comparison import compare as compare
 
 _HOME = {
     "SaliencyExplainer": "sargnn.explain.algorithm",
-    "compare": "sargnn.studies.explainer_comparison",
     "RULES": "sargnn.explain.maps",
     "node_saliency": "sargnn.explain.maps",
 }
 
-__all__ = ["RULES", "SaliencyExplainer", "compare", "node_saliency"]
+__all__ = ["RULES", "SaliencyExplainer", "node_saliency"]
 
 
 def __getattr__(name: str) -> Any:

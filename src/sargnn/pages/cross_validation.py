@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,58 +15,85 @@ from sargnn.data.graphs import GraphSet
 from sargnn.files import write_file
 from sargnn.pages.environment import render
 from sargnn.pages.words import percent, settings_in_words
-from sargnn.studies.protocol import CellResult
 
-__all__ = ["write_report"]
+__all__ = ["Curves", "FoldLine", "ModelPage", "write_report"]
 
-Answer = dict[str, Any]
+Answer = Mapping[str, Any]
 
 
-def write_report(folder: Path, graphs: GraphSet, results: Sequence[CellResult], answer: Answer) -> Path:
-    """Write ``report.md`` and ``report.html``; gives the page. Names come from data and are escaped there."""
-    summaries = [answer, *([answer["other"]] if "other" in answer else [])]
-    write_file(folder / "report.md", markdown(graphs, results, summaries, answer.get("comparison")))
-    models = [
-        (each, fold_table(result), _confusion(each, graphs, f"m{number}"), _curves(result, f"m{number}"))
-        for number, (each, result) in enumerate(zip(summaries, results, strict=True))
+@dataclass(frozen=True)
+class FoldLine:
+    """One fold of a model: the test accuracy of each repeat, the epoch each kept, and the settings selected."""
+
+    fold: int
+    graphs: int
+    """Test graphs."""
+    accuracies: tuple[float, ...]
+    epochs: tuple[int, ...]
+    selected: Answer
+    """As :meth:`~sargnn.training.settings.Settings.changes` gives it."""
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.accuracies))
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The learning curves of one training."""
+
+    history: Mapping[str, Sequence[float]]
+    """By name, one number per epoch."""
+    best_epoch: int
+
+    def draw(self, prefix: str) -> Markup:
+        epochs = enumerate(zip(*self.history.values(), strict=True), 1)
+        rows = [{"epoch": number, **dict(zip(self.history, values, strict=True))} for number, values in epochs]
+        return Markup(viz.to_svg(viz.learning_curves(rows, best_epoch=self.best_epoch), prefix=prefix))
+
+
+@dataclass(frozen=True)
+class ModelPage:
+    """What is shown of one model."""
+
+    summary: Answer
+    """``model``, ``mean``, ``std``, ``interval``, ``balanced_accuracy``, ``auroc`` and ``confusion``."""
+    folds: Sequence[FoldLine]
+    curves: Mapping[int, Curves] = field(default_factory=dict)
+    """By fold; none where the validation graphs were trained on too, or the training diverged at once."""
+
+
+def write_report(folder: Path, graphs: GraphSet, models: Sequence[ModelPage], comparison: Answer | None) -> Path:
+    """Write ``report.md`` and ``report.html``; gives the page. Names come from data and are escaped there.
+
+    ``comparison``: ``models``, ``difference`` and ``p_value``, where two are compared.
+    """
+    write_file(folder / "report.md", markdown(graphs, models, comparison))
+    drawn = [
+        (each.summary, each.folds, _confusion(each, graphs, f"m{number}"), _curves(each, f"m{number}"))
+        for number, each in enumerate(models)
     ]
-    page = render("cross_validation.html.j2", graphs=graphs, models=models, comparison=answer.get("comparison"))
+    page = render("cross_validation.html.j2", graphs=graphs, models=drawn, comparison=comparison)
     write_file(folder / "report.html", page)
     return folder / "report.html"
 
 
-def fold_table(result: CellResult) -> list[Answer]:
-    """One line a fold: the test accuracy of each repeat, their mean, epochs kept, and what was selected."""
-    lines = []
-    for fold, settings in enumerate(result.selected):
-        rows = [row for row in result.rows if row["fold"] == fold]
-        accuracies = [row["scores"]["test"]["accuracy"] for row in rows]
-        lines.append({
-            "fold": fold, "graphs": rows[0]["scores"]["test"]["graphs"], "accuracies": accuracies,
-            "mean": float(np.mean(accuracies)), "epochs": [row["best_epoch"] for row in rows],
-            "selected": settings.changes(),
-        })  # fmt: skip
-    return lines
-
-
-def markdown(
-    graphs: GraphSet, results: Sequence[CellResult], summaries: Sequence[Answer], comparison: Answer | None
-) -> str:
+def markdown(graphs: GraphSet, models: Sequence[ModelPage], comparison: Answer | None) -> str:
     """The report without pictures."""
     lines = [f"# Cross-validation on {graphs.name}", "", f"{len(graphs)} graphs, {len(graphs.classes)} classes.", ""]
-    for each, result in zip(summaries, results, strict=True):
-        lines += [f"## {each['model']}", "", headline(each), ""]
+    for each in models:
+        lines += [f"## {each.summary['model']}", "", headline(each.summary), ""]
         lines += ["| fold | graphs | test accuracy | each repeat | selected |", "|---|---|---|---|---|"]
         lines += [
-            f"| {line['fold']} | {line['graphs']} | {percent(line['mean'])} "
-            f"| {', '.join(map(percent, line['accuracies']))} | {settings_in_words(line['selected'])} |"
-            for line in fold_table(result)
+            f"| {line.fold} | {line.graphs} | {percent(line.mean)} "
+            f"| {', '.join(map(percent, line.accuracies))} | {settings_in_words(line.selected)} |"
+            for line in each.folds
         ]
         names = [name.replace("|", "\\|") for name in graphs.classes]
         lines += ["", "| true \\ predicted | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
         lines += [
             f"| {name} | " + " | ".join(map(str, counts)) + " |"
-            for name, counts in zip(names, each["confusion"], strict=True)
+            for name, counts in zip(names, each.summary["confusion"], strict=True)
         ]
         lines += ["", "Counts are summed over folds and repeats.", ""]
     return "\n".join(lines + ([verdict(comparison), ""] if comparison else []))
@@ -92,23 +120,10 @@ def verdict(comparison: Answer) -> str:
     )
 
 
-def _confusion(each: Answer, graphs: GraphSet, prefix: str) -> Markup:
-    return Markup(viz.to_svg(viz.confusion_matrix(np.array(each["confusion"]), graphs.classes), prefix=f"{prefix}c"))
+def _confusion(each: ModelPage, graphs: GraphSet, prefix: str) -> Markup:
+    counts = np.array(each.summary["confusion"])
+    return Markup(viz.to_svg(viz.confusion_matrix(counts, graphs.classes), prefix=f"{prefix}c"))
 
 
-def _curves(result: CellResult, prefix: str) -> list[tuple[int, Markup]]:
-    """The learning curves of the first repeat of each fold, but for those that diverged at once; none where the
-    validation graphs were trained on too."""
-    drawn: dict[int, Markup] = {}
-    for row in result.rows:
-        history = _history(row.get("history", {}))
-        if row["fold"] not in drawn and history:
-            figure = viz.learning_curves(history, best_epoch=row["best_epoch"])
-            drawn[row["fold"]] = Markup(viz.to_svg(figure, prefix=f"{prefix}f{row['fold']}"))
-    return sorted(drawn.items())
-
-
-def _history(curves: dict[str, list[float]]) -> list[Answer]:
-    """Columns as rows, one an epoch."""
-    epochs = zip(*curves.values(), strict=True)
-    return [{"epoch": number, **dict(zip(curves, values, strict=True))} for number, values in enumerate(epochs, 1)]
+def _curves(each: ModelPage, prefix: str) -> list[tuple[int, Markup]]:
+    return [(fold, curves.draw(f"{prefix}f{fold}")) for fold, curves in sorted(each.curves.items())]

@@ -10,16 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sargnn.reproduction import paper
-from sargnn.reproduction.costs import cost_job
-from sargnn.reproduction.figure_notes import Claim, Sheet, judge
+from sargnn.reproduction.costs import Cost, CostJob, cost_job
+from sargnn.reproduction.figure_notes import Claim, FigureNotes, Measured, judge
 from sargnn.reproduction.studies import Facts, cell, grid_of, load_facts
 from sargnn.studies.protocol import Cell, CellResult
-from sargnn.studies.store import Job, Row, job_id
 from sargnn.studies.study import Results, Study
 from sargnn.viz import ACCENT, CONTRAST, house_style, logarithmic
 
 __all__ = [
-    "complexity", "complexity_sheet", "draw_complexity", "draw_model_size", "jobs", "model_size", "model_size_sheet",
+    "complexity", "complexity_notes", "draw_complexity", "draw_model_size", "jobs", "model_size", "model_size_notes",
 ]  # fmt: skip
 
 GROWING, NO_MEMORY = "growing memory", "no memory"
@@ -73,7 +72,7 @@ def _cell(system: str, preset: paper.Preset, facts: Facts, **sizes: int) -> Cell
     return cell(facts(data), data, system, settings, preset)
 
 
-def jobs(study: Study, results: Results) -> list[Job]:
+def jobs(study: Study, results: Results) -> list[CostJob]:
     """What to measure besides accuracy: the cost of every model."""
     return [cost_job(cell) for cell in study.cells.values()]
 
@@ -83,7 +82,7 @@ class Point:
     """A model of a figure: how well it does, and what it costs."""
 
     result: CellResult
-    cost: Row
+    cost: Cost
 
     @property
     def accuracies(self) -> np.ndarray:
@@ -94,11 +93,10 @@ class Point:
 Points = dict[tuple[str, str], Point]
 
 
-def _points(study: Study, results: Results, rows: list[Row]) -> Points:
+def _points(study: Study, results: Results, rows: Measured) -> Points:
     """The cells that have both."""
-    costs = {row["id"]: row for row in rows}
-    ids = {where: job_id(cost_job(cell)) for where, cell in study.cells.items()}
-    return {where: Point(result, costs[ids[where]]) for where, result in results.items() if ids[where] in costs}
+    costs = {where: rows.get(cost_job(cell)) for where, cell in study.cells.items()}
+    return {where: Point(result, Cost.from_json(cost)) for where, result in results.items() if (cost := costs[where])}
 
 
 def _pairs(points: Points, first: str, second: str) -> Iterator[tuple[str, Point, Point]]:
@@ -108,7 +106,7 @@ def _pairs(points: Points, first: str, second: str) -> Iterator[tuple[str, Point
             yield column, point, points[second, column]
 
 
-def _sheet(study: Study, caption: str, claims: Iterable[Claim], points: Points) -> Sheet:
+def _notes(study: Study, caption: str, claims: Iterable[Claim], points: Points) -> FigureNotes:
     """With the reason why the set's published numbers cannot be reached, where one is known."""
     reasons = {paper.REASONS[cell.data] for cell in study.cells.values() if cell.data in paper.REASONS}
     why = "".join(f" Why accuracies are far below the published ones: {reason}." for reason in reasons)
@@ -118,25 +116,25 @@ def _sheet(study: Study, caption: str, claims: Iterable[Claim], points: Points) 
     )  # fmt: skip
     lines = tuple(
         (
-            *where, str(point.result.selected[0].model.hidden), f"{point.cost['parameters']:,}",
-            f"{point.cost['flops'] / 1e3:,.0f}", f"{1e6 * point.cost['seconds_per_graph']:.1f}", point.cost["device"],
+            *where, str(point.result.selected[0].model.hidden), f"{point.cost.parameters:,}",
+            f"{point.cost.flops / 1e3:,.0f}", f"{1e6 * point.cost.seconds_per_graph:.1f}", point.cost.device,
             f"{point.accuracies.mean():.1f} ± {point.accuracies.std():.1f}",
         )
         for where, point in points.items()
     )  # fmt: skip
-    return Sheet(study.title, caption + why, tuple(claims), columns, lines)
+    return FigureNotes(study.title, caption + why, tuple(claims), columns, lines)
 
 
-def model_size_sheet(study: Study, results: Results, rows: list[Row]) -> Sheet:
+def model_size_notes(study: Study, results: Results, rows: Measured) -> FigureNotes:
     """What the paper says of model size, and the numbers."""
     points = _points(study, results, rows)
-    return _sheet(study, SIZE_CAPTION, [*_size_claims(points), *_memory_claims(points)], points)
+    return _notes(study, SIZE_CAPTION, [*_size_claims(points), *_memory_claims(points)], points)
 
 
 def _size_claims(points: Points) -> Iterator[Claim]:
     for column, sar, base in _pairs(points, "sar-gcn", "gcn"):
         yield judge(paper.CLAIMS["parameters"], f"SAR-GCN at {column}", sar.accuracies, base.accuracies)
-        ratio = sar.cost["seconds_per_graph"] / base.cost["seconds_per_graph"]
+        ratio = sar.cost.seconds_per_graph / base.cost.seconds_per_graph
         verdict = "reproduced" if ratio <= COMPARABLE else "contradicted"
         text = f"{paper.CLAIMS['time']} (here: at most {COMPARABLE:g} times as much)"
         yield Claim(text, f"SAR-GCN at {column}: {ratio:.2f} times that of GCN", None, verdict)
@@ -153,7 +151,7 @@ def _memory_claims(points: Points) -> Iterator[Claim]:
         yield judge(paper.CLAIMS["larger memory"], f"{large} against {small}", grown[large], grown[small])
 
 
-def complexity_sheet(study: Study, results: Results, rows: list[Row]) -> Sheet:
+def complexity_notes(study: Study, results: Results, rows: Measured) -> FigureNotes:
     """What the paper says of complexity, and the numbers."""
     points = _points(study, results, rows)
     claims = [
@@ -161,28 +159,28 @@ def complexity_sheet(study: Study, results: Results, rows: list[Row]) -> Sheet:
         for backbone in paper.EQUAL_FLOPS
         for column, sar, base in _pairs(points, f"sar-{backbone}", backbone)
     ]
-    return _sheet(study, FLOPS_CAPTION, claims, points)
+    return _notes(study, FLOPS_CAPTION, claims, points)
 
 
 @house_style()
-def draw_model_size(study: Study, results: Results, rows: list[Row]) -> Figure:
+def draw_model_size(study: Study, results: Results, rows: Measured) -> Figure:
     """Accuracy and time over parameters, and accuracy over the size of the memory."""
     points = _points(study, results, rows)
     figure = Figure(figsize=(10, 3), layout="constrained")
     accuracy, seconds, memory = figure.subplots(1, 3)
     accuracy.set(xlabel="parameters", ylabel="test accuracy, %", title="Equal parameters")
     seconds.set(xlabel="parameters", ylabel="µs a graph", title="Time")
-    memory.set(xlabel="parameters beyond the backbone's, %", ylabel="test accuracy, %", title="GrowingArray memory")
+    memory.set(xlabel="parameters beyond the backbone's, %", ylabel="test accuracy, %", title="Growing memory")
     for row, colour in (("sar-gcn", ACCENT), ("gcn", CONTRAST)):
         own = _by_cost(points, row, "parameters")
-        sizes = np.array([point.cost["parameters"] for point in own])
+        sizes = np.array([point.cost.parameters for point in own])
         _draw_accuracy(accuracy, own, sizes, colour, row)
-        times = [1e6 * point.cost["seconds_per_graph"] for point in own]
+        times = [1e6 * point.cost.seconds_per_graph for point in own]
         seconds.plot(sizes, times, "o-", color=colour, markersize=4)
     if (GROWING, NO_MEMORY) in points:
         own = _by_cost(points, GROWING, "parameters")
-        sizes = np.array([point.cost["parameters"] for point in own])
-        growth = 100 * (sizes / points[GROWING, NO_MEMORY].cost["parameters"] - 1)
+        sizes = np.array([point.cost.parameters for point in own])
+        growth = 100 * (sizes / points[GROWING, NO_MEMORY].cost.parameters - 1)
         _draw_accuracy(memory, own, growth, ACCENT, GROWING)
     logarithmic(accuracy)
     logarithmic(seconds)
@@ -191,7 +189,7 @@ def draw_model_size(study: Study, results: Results, rows: list[Row]) -> Figure:
 
 
 @house_style()
-def draw_complexity(study: Study, results: Results, rows: list[Row]) -> Figure:
+def draw_complexity(study: Study, results: Results, rows: Measured) -> Figure:
     """Accuracy over operations, a panel for each backbone."""
     points = _points(study, results, rows)
     figure = Figure(figsize=(8, 3), layout="constrained")
@@ -199,14 +197,15 @@ def draw_complexity(study: Study, results: Results, rows: list[Row]) -> Figure:
         axes.set(xlabel="kFLOPs a graph", ylabel="test accuracy, %", title=backbone.upper())
         for row, colour in ((f"sar-{backbone}", ACCENT), (backbone, CONTRAST)):
             own = _by_cost(points, row, "flops")
-            _draw_accuracy(axes, own, np.array([point.cost["flops"] / 1e3 for point in own]), colour, row)
+            _draw_accuracy(axes, own, np.array([point.cost.flops / 1e3 for point in own]), colour, row)
         logarithmic(axes)
         axes.legend(loc="best")
     return figure
 
 
 def _by_cost(points: Points, row: str, cost: str) -> list[Point]:
-    return sorted((point for where, point in points.items() if where[0] == row), key=lambda point: point.cost[cost])
+    own = (point for where, point in points.items() if where[0] == row)
+    return sorted(own, key=lambda point: getattr(point.cost, cost))
 
 
 def _draw_accuracy(axes: Axes, own: list[Point], costs: np.ndarray, colour: str, label: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,12 @@ from markupsafe import Markup
 
 from sargnn.pages.environment import render
 from sargnn.reproduction.tables import in_standard_errors
+from sargnn.studies.store import Job, Row
 
-__all__ = ["Claim", "Sheet", "html", "judge", "markdown"]
+__all__ = ["Claim", "FigureNotes", "Measured", "html", "judge", "markdown"]
+
+Measured = Mapping[Job, Row]
+"""The rows of what is measured besides accuracy, by job."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class FigureNotes:
     """What is written down beside the picture."""
 
     title: str
@@ -64,18 +68,18 @@ def judge(published: str, what: str, better: np.ndarray, worse: np.ndarray, unit
     return Claim(published, measured, errors, verdict)
 
 
-def markdown(sheet: Sheet, picture: str | None = None) -> str:
-    """The sheet as Markdown; ``picture`` is the address of the drawing."""
-    lines = [f"## {sheet.title}", "", *([f"![{sheet.title}]({picture})", ""] if picture else []), sheet.caption, ""]
-    if sheet.claims:
-        lines += _table(("the paper", "measured", "difference", "verdict"), [claim.cells for claim in sheet.claims])
-    lines += _table(sheet.columns, sheet.rows) if sheet.rows else ["Nothing measured yet.", ""]
+def markdown(notes: FigureNotes, picture: str | None = None) -> str:
+    """The notes as Markdown; ``picture`` is the address of the drawing."""
+    lines = [f"## {notes.title}", "", *([f"![{notes.title}]({picture})", ""] if picture else []), notes.caption, ""]
+    if notes.claims:
+        lines += _table(("the paper", "measured", "difference", "verdict"), [claim.cells for claim in notes.claims])
+    lines += _table(notes.columns, notes.rows) if notes.rows else ["Nothing measured yet.", ""]
     return "\n".join(lines)
 
 
-def html(sheet: Sheet, drawing: str) -> str:
-    """The sheet as a page that opens offline, with the SVG of the picture inside."""
-    return render("figure.html.j2", sheet=sheet, drawing=Markup(drawing))
+def html(notes: FigureNotes, drawing: str) -> str:
+    """The notes as a page that opens offline, with the SVG of the picture inside."""
+    return render("figure.html.j2", notes=notes, drawing=Markup(drawing))
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

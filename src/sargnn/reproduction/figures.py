@@ -1,16 +1,15 @@
-"""The paper's figures: each is a study, perhaps further measurements of its models, and a sheet made of the rows."""
+"""The paper's figures: each is a study, perhaps further measurements of its models, and notes made of the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sargnn.reproduction import cost_figures, costs, optimization_figure
-from sargnn.reproduction import tsne_figure as vector_figure
-from sargnn.reproduction.figure_notes import Sheet
+from sargnn.reproduction import cost_figures, costs, optimization_figure, tsne_figure
+from sargnn.reproduction.figure_notes import FigureNotes, Measured
 from sargnn.studies.engine import run_bundles
-from sargnn.studies.store import Job, Row, Store, job_id
+from sargnn.studies.store import Job, Store
 from sargnn.studies.study import Results, Study, StudyProgress, finished_results, run_study
 
 if TYPE_CHECKING:
@@ -25,9 +24,9 @@ class FigurePlan:
 
     study: Callable[..., Study]
     """Of a preset, as for tables."""
-    sheet: Callable[[Study, Results, list[Row]], Sheet]
-    draw: Callable[[Study, Results, list[Row]], Figure]
-    jobs: Callable[[Study, Results], list[Job]] = lambda study, results: []
+    notes: Callable[[Study, Results, Measured], FigureNotes]
+    draw: Callable[[Study, Results, Measured], Figure]
+    jobs: Callable[[Study, Results], Sequence[Job]] = lambda study, results: ()
     """What to measure once the study is done."""
     work: str = ""
     """The function that does it, ``module:function``."""
@@ -35,17 +34,17 @@ class FigurePlan:
 
 FIGURES = {
     "figure-optimization": FigurePlan(
-        optimization_figure.study, optimization_figure.sheet, optimization_figure.draw
+        optimization_figure.study, optimization_figure.notes, optimization_figure.draw
     ),
     "figure-tsne": FigurePlan(
-        vector_figure.study, vector_figure.sheet, vector_figure.draw, vector_figure.jobs, vector_figure.WORK
+        tsne_figure.study, tsne_figure.notes, tsne_figure.draw, tsne_figure.jobs, tsne_figure.WORK
     ),
     "figure-model-size": FigurePlan(
-        cost_figures.model_size, cost_figures.model_size_sheet, cost_figures.draw_model_size, cost_figures.jobs,
+        cost_figures.model_size, cost_figures.model_size_notes, cost_figures.draw_model_size, cost_figures.jobs,
         costs.WORK,
     ),
     "figure-complexity": FigurePlan(
-        cost_figures.complexity, cost_figures.complexity_sheet, cost_figures.draw_complexity, cost_figures.jobs,
+        cost_figures.complexity, cost_figures.complexity_notes, cost_figures.draw_complexity, cost_figures.jobs,
         costs.WORK,
     ),
 }  # fmt: skip
@@ -60,8 +59,8 @@ def run_figure(plan: FigurePlan, study: Study, store: Store, progress: StudyProg
         run_bundles(bundles, plan.work, store, on_progress=lambda *state: progress("measuring", *state), **engine)
 
 
-def finished_rows(plan: FigurePlan, study: Study, store: Store) -> tuple[Results, list[Row]]:
+def finished_rows(plan: FigurePlan, study: Study, store: Store) -> tuple[Results, Measured]:
     """What the store has of a figure: the results of its study, and the rows of its further jobs."""
     results = finished_results(study, store)
-    rows = [store.row(job_id(job)) for job in plan.jobs(study, results)]
-    return results, [row for row in rows if row is not None]
+    rows = {job: store.row(job) for job in plan.jobs(study, results)}
+    return results, {job: row for job, row in rows.items() if row is not None}

@@ -11,14 +11,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from sargnn.reproduction import paper
-from sargnn.reproduction.figure_notes import Claim, Sheet, judge
+from sargnn.reproduction.figure_notes import Claim, FigureNotes, Measured, judge
 from sargnn.reproduction.studies import Facts, cell, grid_of, load_facts
 from sargnn.studies.protocol import CellResult
-from sargnn.studies.store import Row
 from sargnn.studies.study import Results, Study
 from sargnn.viz import COLOURS, house_style
 
-__all__ = ["curve", "draw", "sheet", "study"]
+__all__ = ["curve", "draw", "notes", "study"]
 
 SETS = ("MUTAG", "Letter-high")
 JOINT = next(iter(paper.POLICIES))
@@ -39,23 +38,21 @@ def study(preset: paper.Preset, facts: Facts = load_facts) -> Study:
     return Study("Figure: joint and alternating training", cells, {})
 
 
-def sheet(study: Study, results: Results, rows: list[Row]) -> Sheet:
+def notes(study: Study, results: Results, rows: Measured) -> FigureNotes:
     """The numbers of all cells."""
     numbers = [(*where, *_numbers(results.get(where))) for where in study.cells]
     columns = ("policy", "data", "test accuracy, %", "best epoch, mean")
-    return Sheet(study.title, CAPTION, tuple(_claims(results)), columns, tuple(numbers))
+    return FigureNotes(study.title, CAPTION, tuple(_claims(results)), columns, tuple(numbers))
 
 
-def curve(rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation over trainings of the validation accuracy of each epoch; one that diverged counts as
-    long as it lasted.
+def curve(histories: Sequence[Sequence[float]]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation over trainings of the value of each epoch; one that diverged counts as long as it
+    lasted.
 
-    >>> mean, deviation = curve([{"history": {"validation_accuracy": [0.5, 0.75]}},
-    ...                          {"history": {"validation_accuracy": [0.25]}}])
+    >>> mean, deviation = curve([[0.5, 0.75], [0.25]])
     >>> mean.tolist(), deviation.tolist()
     ([0.375, 0.75], [0.125, 0.0])
     """
-    histories = [row["history"]["validation_accuracy"] for row in rows]
     table = np.full((len(histories), max(map(len, histories))), np.nan)
     for number, history in enumerate(histories):
         table[number, : len(history)] = history
@@ -66,7 +63,7 @@ def _numbers(result: CellResult | None) -> tuple[str, str]:
     """Test accuracy and best epoch."""
     if result is None:
         return "not measured", "-"
-    best_epoch = np.mean([row["best_epoch"] for row in result.rows])
+    best_epoch = np.mean([row.best_epoch for row in result.rows])
     return f"{100 * result.mean:.1f} ± {100 * result.std:.1f}", f"{best_epoch:.0f}"
 
 
@@ -81,7 +78,7 @@ def _claims(results: Results) -> list[Claim]:
 
 
 @house_style()
-def draw(study: Study, results: Results, rows: list[Row]) -> Figure:
+def draw(study: Study, results: Results, rows: Measured) -> Figure:
     """Learning curves, a panel for each data set that is measured."""
     sets = list(dict.fromkeys(data for _, data in results))
     figure = Figure(figsize=(4.5 * max(len(sets), 1), 3), layout="constrained")
@@ -91,7 +88,8 @@ def draw(study: Study, results: Results, rows: list[Row]) -> Figure:
         axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
         for policy, colour in zip(paper.POLICIES, COLOURS, strict=False):
             if (policy, data) in results:
-                mean, deviation = curve(results[policy, data].rows)
+                histories = [row.history for row in results[policy, data].rows if row.history]
+                mean, deviation = curve([history["validation_accuracy"] for history in histories])
                 epochs = np.arange(1, len(mean) + 1)
                 axes.plot(epochs, mean, color=colour, linewidth=1.4, label=policy)
                 axes.fill_between(epochs, mean - deviation, mean + deviation, color=colour, alpha=0.12, linewidth=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,12 @@ import numpy as np
 from sargnn.errors import InputError
 from sargnn.files import write_file
 from sargnn.pages.environment import render
-from sargnn.reproduction import figure_notes as sheet
-from sargnn.reproduction import paper
+from sargnn.reproduction import figure_notes, paper
 from sargnn.reproduction.figures import FIGURES, finished_rows
 from sargnn.reproduction.studies import STUDIES, SetFacts
-from sargnn.reproduction.tables import Comparison, Where, band_table, comparisons, markdown
+from sargnn.reproduction.tables import CellVerdict, Where, band_table, cell_verdicts, markdown
 from sargnn.studies.protocol import CellResult
-from sargnn.studies.store import Row, Store, read_rows
+from sargnn.studies.store import Record, Row, Store, read_rows
 from sargnn.studies.study import Results, Study, finished_results
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ OTHERS = ("PROTEINS", "IMDB-BINARY", "IMDB-MULTI")
 BANDS = ("MUTAG", "PROTEINS")
 """Sets on which every system is held against its published row."""
 
-Found = dict[str, dict[Where, Comparison]]
+Found = dict[str, dict[Where, CellVerdict]]
 
 
 def write_page(rows: Sequence[Path], out: Path) -> list[Path]:
@@ -56,8 +55,8 @@ def write_page(rows: Sequence[Path], out: Path) -> list[Path]:
 def page(sources: Sequence[Path]) -> tuple[str, dict[str, Figure]]:
     """The page as Markdown and its pictures by address, from rows that :meth:`~sargnn.studies.store.Store.export`
     wrote, and from nothing else: no data set is needed."""
-    rows = _trainings(sources)
-    facts = facts_in(rows)
+    records = _trainings(sources)
+    facts = facts_in(record.job for record in records)
     quick = paper.PRESETS[PRESET]
     studies = {name: make(quick, facts.__getitem__) for name, make in STUDIES.items()}
     lean = STUDIES["table2"](paper.PRESETS[LEAN], facts.__getitem__)
@@ -71,29 +70,30 @@ def page(sources: Sequence[Path]) -> tuple[str, dict[str, Figure]]:
     if not all(results.values()):
         names = ", ".join(map(str, sources))
         raise InputError(f"{names}: got too few rows, expected some cells of each of {', '.join(STUDIES)}")
-    sheets = {name: FIGURES[name].sheet(*own) for name, own in found.items()}
-    addresses = {name: f"images/{name}.png" for name, made in sheets.items() if made.rows}
+    notes = {name: FIGURES[name].notes(*own) for name, own in found.items()}
+    addresses = {name: f"images/{name}.png" for name, made in notes.items() if made.rows}
     text = _render(
         sources=[file.name for file in sources], missing=[name for name in FIGURES if name not in addresses],
-        figures=[sheet.markdown(sheets[name], address) for name, address in addresses.items()],
-        **_made(rows), **_of_tables(studies, results), **_of_every_system(lean, whole, results["table2"]),
+        figures=[figure_notes.markdown(notes[name], address) for name, address in addresses.items()],
+        **_made(records), **_of_tables(studies, results), **_of_every_system(lean, whole, results["table2"]),
     )  # fmt: skip
     return text, {address: FIGURES[name].draw(*found[name]) for name, address in addresses.items()}
 
 
-def _trainings(sources: Sequence[Path]) -> list[Row]:
+def _trainings(sources: Sequence[Path]) -> list[Record]:
     """The rows of trainings, each once, though several files may have it."""
-    records = {record["id"]: record for file in sources for record in read_rows(file)}
-    rows = [{**record["job"], **record["row"], "finished": record["finished"]} for record in records.values()]
-    return [row for row in rows if row["stage"] in ("select", "assess")]
+    records = {record.id: record for file in sources for record in read_rows(file)}
+    return [record for record in records.values() if record.job["stage"] in ("select", "assess")]
 
 
-def facts_in(rows: Iterable[Row]) -> dict[str, SetFacts]:
-    """Of every data set that has rows: its fingerprint and folds; a set without rows has no cell either way."""
+def facts_in(jobs: Iterable[Row]) -> dict[str, SetFacts]:
+    """Of every data set that has rows, by the JSON of their jobs: its fingerprint and folds; a set without rows has no
+    cell either way."""
     facts: dict[str, SetFacts] = defaultdict(lambda: SetFacts("no rows", 10))
-    for row in rows:
-        folds = max(row["fold"] + 1, facts[row["data"]].folds if row["data"] in facts else 1)
-        facts[row["data"]] = SetFacts(row["fingerprint"], folds)
+    for job in jobs:
+        data = job["data"]
+        folds = max(job["fold"] + 1, facts[data].folds if data in facts else 1)
+        facts[data] = SetFacts(job["fingerprint"], folds)
     return facts
 
 
@@ -103,10 +103,10 @@ def _render(**values: Any) -> str:
     return text.rstrip() + "\n"
 
 
-def _made(rows: list[Row]) -> dict[str, Any]:
+def _made(records: list[Record]) -> dict[str, Any]:
     """What made the rows, and what is known of the published numbers."""
-    day = max(row["finished"] for row in rows)[:10]
-    return {"origins": _origins(rows), "day": day, "quoted": _quoted(), "other_inputs": _other_inputs()}
+    day = max(record.finished for record in records)[:10]
+    return {"origins": _origins(records), "day": day, "quoted": _quoted(), "other_inputs": _other_inputs()}
 
 
 def _of_tables(studies: dict[str, Study], results: dict[str, Results]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _of_tables(studies: dict[str, Study], results: dict[str, Results]) -> dict[s
     measured are named, not shown."""
     family = {where: result for where, result in results["table2"].items() if _in_family(where[0])}
     told = {**results, "table2": family}
-    found = {name: comparisons(study, told[name]) for name, study in studies.items()}
+    found = {name: cell_verdicts(study, told[name]) for name, study in studies.items()}
     shown = {name: _begun(study, results[name]) for name, study in studies.items()}
     begun = {row for row, _ in shown["table2"].cells}
     return {
@@ -135,7 +135,7 @@ def _of_tables(studies: dict[str, Study], results: dict[str, Results]) -> dict[s
 def _of_every_system(study: Study, results: Results, quick: Results) -> dict[str, Any]:
     """Table 2 for every system, one grid for all, and what the text says of it."""
     named = replace(study, title=f"{study.title}, every system, preset {LEAN}")
-    verdicts = Counter(c.verdict for c in comparisons(study, results).values() if c.published is not None)
+    verdicts = Counter(c.verdict for c in cell_verdicts(study, results).values() if c.published is not None)
     every = {
         "table": markdown(named, results),
         "bands": band_table(study, results, BANDS),
@@ -156,22 +156,22 @@ def _begun(study: Study, results: Results) -> Study:
     return replace(study, cells={where: cell for where, cell in study.cells.items() if where[0] in begun})
 
 
-def _origins(rows: list[Row]) -> list[Row]:
-    """How many trainings of each data set were made, on what, by which version."""
-    groups: dict[tuple[str, ...], list[float]] = defaultdict(list)
-    for row in rows:
-        groups[row["data"], row["device"], row["version"], row["commit"]].append(row["seconds"])
-    return [
-        {
-            "data": data,
-            "device": device,
-            "version": version,
-            "commit": commit,
-            "trainings": len(each),
-            "seconds": sum(each),
-        }
-        for (data, device, version, commit), each in sorted(groups.items())
-    ]
+@dataclass(frozen=True, order=True)
+class Origin:
+    """What trainings were made of and by."""
+
+    data: str
+    device: str
+    version: str
+    commit: str
+
+
+def _origins(records: list[Record]) -> list[tuple[Origin, list[float]]]:
+    """Of each origin, the seconds of its trainings."""
+    groups: dict[Origin, list[float]] = defaultdict(list)
+    for _, job, row, _ in records:
+        groups[Origin(job["data"], row["device"], row["version"], row["commit"])].append(row["seconds"])
+    return sorted(groups.items())
 
 
 def _quoted() -> dict[str, list[str]]:
@@ -201,7 +201,7 @@ def _sizes(table2: Results) -> list[tuple[str, str, str]]:
 
 def _accuracies(result: CellResult, part: str) -> np.ndarray:
     """Per cent, of each training."""
-    return 100 * np.array([row["scores"][part]["accuracy"] for row in result.rows])
+    return 100 * np.array([row.scores[part]["accuracy"] for row in result.rows if row.scores])
 
 
 def _spread(result: CellResult, part: str) -> str:
@@ -229,7 +229,7 @@ def _table2_counts(found: Found, sets: Sequence[str]) -> dict[str, Any]:
     return {"cells": len(cells), "least": min(gains), "most": max(gains), **counts}
 
 
-def _ends(found: dict[Where, Comparison], column: str) -> tuple[float, float]:
+def _ends(found: dict[Where, CellVerdict], column: str) -> tuple[float, float]:
     """The lowest and the highest measured value of a column."""
     values = [c.measured for where, c in found.items() if where[1] == column]
     return min(values), max(values)

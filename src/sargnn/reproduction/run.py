@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +12,15 @@ from sargnn.console import note, show_study
 from sargnn.data.sources import load
 from sargnn.data.synthetic import triangles
 from sargnn.files import write_file
-from sargnn.reproduction import figure_notes as sheet
-from sargnn.reproduction import saliency_notes as saliency_sheet
-from sargnn.reproduction import tables
+from sargnn.reproduction import figure_notes, tables
 from sargnn.reproduction.beyond import beyond
 from sargnn.reproduction.figures import FIGURES, finished_rows, run_figure
 from sargnn.reproduction.paper import PRESETS
+from sargnn.reproduction.saliency_notes import saliency_notes
 from sargnn.reproduction.studies import STUDIES as PAPER
 from sargnn.reproduction.studies import plan_study
-from sargnn.studies.engine import made_by
-from sargnn.studies.store import Store, job_id
+from sargnn.studies.bundles import made_by
+from sargnn.studies.store import Job, Row, Store
 from sargnn.studies.study import Study, finished_results, run_study
 
 __all__ = ["NAMES", "SALIENCY_FIGURES", "Reproduction"]
@@ -32,16 +29,35 @@ Answer = dict[str, Any]
 
 STUDIES = {**PAPER, "beyond": beyond}
 """The paper's tables, the ablations that it lacks, and the recommended model."""
-SALIENCY_FIGURES = {
-    "figure-saliency-triangles": "figure_saliency_triangles",
-    "figure-saliency-mutag": "figure_saliency_mutag",
-    "figure-dss": "figure_dss_subgraphs",
-}
-"""Pictures of single graphs, drawn in one go from models trained for them, by a function of ``saliency_figures``."""
+SALIENCY_FIGURES = ("figure-saliency-triangles", "figure-saliency-mutag", "figure-dss")
+"""Pictures of single graphs, drawn in one go from models trained for them."""
 NAMES = (*STUDIES, *FIGURES, *SALIENCY_FIGURES)
 """What can be reproduced, in the order of ``all``."""
 FEW_TRIANGLES = (200, 50, 50, 0)
 """Graphs to train on, validate and test in place of TRIANGLES."""
+
+
+@dataclass(frozen=True)
+class DrawingJob(Job):
+    """One of the saliency figures."""
+
+    figure: str
+    preset: str
+
+    def to_json(self) -> Row:
+        return {"stage": "draw", "figure": self.figure, "preset": self.preset}
+
+
+def _drawers() -> dict[str, Callable[..., Answer]]:
+    """By figure, the function that draws it."""
+    from sargnn.reproduction import saliency_figures
+
+    functions = (
+        saliency_figures.figure_saliency_triangles,
+        saliency_figures.figure_saliency_mutag,
+        saliency_figures.figure_dss_subgraphs,
+    )
+    return dict(zip(SALIENCY_FIGURES, functions, strict=True))
 
 
 @dataclass(frozen=True)
@@ -55,6 +71,7 @@ class Reproduction:
     """none: only write down what the store has."""
     workers: int | None = None
     address: str | None = None
+    device: str = "cpu"
 
     def run(self, name: str, store: Store) -> Answer:
         """Compute and write one table or figure."""
@@ -75,7 +92,12 @@ class Reproduction:
             return self._saliency_figure(name, store)
         study = self._study(name)
         if self.engine != "none":
-            options = {"engine": self.engine, "workers": self.workers, "address": self.address}
+            options: Row = {
+                "engine": self.engine,
+                "workers": self.workers,
+                "address": self.address,
+                "device": self.device,
+            }
             if name in FIGURES:
                 run_figure(FIGURES[name], study, store, show, **options)
             else:
@@ -102,28 +124,27 @@ class Reproduction:
         from sargnn import viz
 
         results, rows = finished_rows(FIGURES[name], study, store)
-        made, picture = FIGURES[name].sheet(study, results, rows), FIGURES[name].draw(study, results, rows)
+        made, picture = FIGURES[name].notes(study, results, rows), FIGURES[name].draw(study, results, rows)
         viz.save(picture, self._file(name, "png"))
-        write_file(self._file(name, "md"), sheet.markdown(made, self._file(name, "png").name))
-        write_file(self._file(name, "html"), sheet.html(made, viz.to_svg(picture)))
+        write_file(self._file(name, "md"), figure_notes.markdown(made, self._file(name, "png").name))
+        write_file(self._file(name, "html"), figure_notes.html(made, viz.to_svg(picture)))
         verdicts = dict(Counter(claim.verdict for claim in made.claims))
         return {"cells": len(study.cells), "measured": len(results), "folder": str(self.out), "verdicts": verdicts}
 
     def _saliency_figure(self, name: str, store: Store) -> Answer:
         """Drawn unless the store says that it was, and its files are still there."""
-        job = {"stage": "draw", "figure": name, "preset": self.preset}
-        drawn = store.row(job_id(job))
+        job = DrawingJob(name, self.preset)
+        drawn = store.row(job)
         if drawn is None or not all(Path(file).exists() for file in drawn["files"]):
             if self.engine == "none":
                 return {"measured": 0, "folder": str(self.out)}
-            draw = getattr(import_module("sargnn.reproduction.saliency_figures"), SALIENCY_FIGURES[name])
             pictures = self.out / self.preset
-            drawn = draw(pictures, PRESETS[self.preset], self._sets(name), device=os.environ["SARGNN_DEVICE"])
+            drawn = _drawers()[name](pictures, PRESETS[self.preset], self._sets(name), device=self.device)
             store.finish(job, {**made_by(), **drawn})
         png, svg = (Path(file) for file in drawn["files"])
-        made = saliency_sheet.sheet(name, drawn)
-        write_file(self._file(name, "md"), sheet.markdown(made, f"{self.preset}/{png.name}"))
-        write_file(self._file(name, "html"), sheet.html(made, svg.read_text("utf-8")))
+        made = saliency_notes(name, drawn)
+        write_file(self._file(name, "md"), figure_notes.markdown(made, f"{self.preset}/{png.name}"))
+        write_file(self._file(name, "html"), figure_notes.html(made, svg.read_text("utf-8")))
         verdicts = dict(Counter(claim.verdict for claim in made.claims))
         return {"measured": len(made.rows), "folder": str(self.out), "verdicts": verdicts}
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from sargnn.reproduction import paper
-from sargnn.reproduction.figure_notes import Claim, Sheet, judge
+from sargnn.reproduction.figure_notes import Claim, FigureNotes, judge
 
-__all__ = ["sheet"]
+__all__ = ["saliency_notes"]
 
 TITLES = {
     "figure-saliency-triangles": "Figure: saliency on TRIANGLES",
@@ -18,23 +18,23 @@ TITLES = {
 }
 
 
-def sheet(name: str, drawn: dict[str, Any]) -> Sheet:
+def saliency_notes(name: str, drawn: dict[str, Any]) -> FigureNotes:
     """Of a figure that :mod:`~sargnn.reproduction.saliency_figures` has drawn, by its name.
 
     >>> drawn = {"caption": "", "accuracy": {"sar-gcn": 0.5, "sagpool": 0.25}, "node_auc": {"sar-gcn": 0.9}}
-    >>> sheet("figure-saliency-triangles", drawn).rows
+    >>> saliency_notes("figure-saliency-triangles", drawn).rows
     (('sar-gcn', '50.0', '0.900'), ('sagpool', '25.0', ''))
     """
     if "whole" in drawn:
         kept = tuple((data, f"{share:.0%}") for data, share in drawn["whole"].items())
-        return Sheet(TITLES[name], drawn["caption"], tuple(_kept(drawn["whole"])), ("data", "left whole"), kept)
+        return FigureNotes(TITLES[name], drawn["caption"], tuple(_kept(drawn["whole"])), ("data", "left whole"), kept)
     known = {system: value for system, value in drawn["node_auc"].items() if value is not None}
     rows = tuple(
         (system, f"{100 * accuracy:.1f}", f"{known[system]:.3f}" if system in known else "")
         for system, accuracy in drawn["accuracy"].items()
     )
     claims = tuple(_found(paper.CLAIMS[name], known))
-    return Sheet(TITLES[name], drawn["caption"], claims, ("system", "test accuracy, %", "node AUC"), rows)
+    return FigureNotes(TITLES[name], drawn["caption"], claims, ("system", "test accuracy, %", "node AUC"), rows)
 
 
 def _found(text: str, node_auc: dict[str, float]) -> list[Claim]:

@@ -17,13 +17,15 @@ from sargnn.studies.study import Study
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Comparison", "band_table", "compare", "figure", "html", "in_standard_errors", "markdown"]
+__all__ = [
+    "CellVerdict", "band_table", "cell_verdicts", "figure", "html", "in_standard_errors", "judge_cell", "markdown",
+]  # fmt: skip
 
 Where = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CellVerdict:
     """One cell: what was published, what was measured, and what that means. Accuracies in per cent."""
 
     measured: float
@@ -61,25 +63,25 @@ def in_standard_errors(difference: float, std: float, trials: int, other_std: fl
     return difference / max(sqrt(std**2 / max(trials, 1) + other_std**2 / max(other_trials, 1)), 1e-9)
 
 
-def compare(where: Where, result: CellResult, published: tuple[float, float] | None) -> Comparison:
+def judge_cell(where: Where, result: CellResult, published: tuple[float, float] | None) -> CellVerdict:
     """Reproduced: within two standard errors. Not reproducible as described: far below, for a reason that is known.
 
     The published deviation is taken to be over as many trials as ours.
     """
     mean, std, trials = 100 * result.mean, 100 * result.std, len(result.folds)
     if published is None:
-        return Comparison(mean, std, trials)
+        return CellVerdict(mean, std, trials)
     errors = in_standard_errors(mean - published[0], std, trials, published[1], trials)
     verdict = "reproduced" if abs(errors) <= 2 else "higher" if errors > 0 else "lower"
     known = result.cell.data in paper.REASONS and result.cell.system in paper.BOUNDED
     if verdict == "lower" and mean < published[0] - 10 and known:
         verdict = "not reproducible as described"
-    return Comparison(mean, std, trials, *published, errors, verdict)
+    return CellVerdict(mean, std, trials, *published, errors, verdict)
 
 
-def comparisons(study: Study, results: dict[Where, CellResult]) -> dict[Where, Comparison]:
+def cell_verdicts(study: Study, results: dict[Where, CellResult]) -> dict[Where, CellVerdict]:
     """Every measured cell with its published value and, where the study has a baseline, with that of its column."""
-    found = {where: compare(where, result, study.published.get(where)) for where, result in results.items()}
+    found = {where: judge_cell(where, result, study.published.get(where)) for where, result in results.items()}
     for (row, column), c in found.items():
         if study.baseline not in (None, row) and (base := found.get((str(study.baseline), column))):
             gain = in_standard_errors(
@@ -91,7 +93,7 @@ def comparisons(study: Study, results: dict[Where, CellResult]) -> dict[Where, C
 
 def markdown(study: Study, results: dict[Where, CellResult]) -> str:
     """A table: measured ± deviation, the published value, the difference in standard errors, the verdict."""
-    found = comparisons(study, results)
+    found = cell_verdicts(study, results)
     rows, columns = _names(study)
     lines = [f"## {study.title}", "", "| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for row in rows:
@@ -108,7 +110,7 @@ def markdown(study: Study, results: dict[Where, CellResult]) -> str:
 def band_table(study: Study, results: dict[Where, CellResult], columns: Sequence[str]) -> str:
     """Whether each row with published values is within two published standard deviations of them or above, column by
     column, and which are not."""
-    found = {where: c for where, c in comparisons(study, results).items() if where[1] in columns}
+    found = {where: c for where, c in cell_verdicts(study, results).items() if where[1] in columns}
     judged = {where: c for where, c in found.items() if c.published is not None}
     lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for row in dict.fromkeys(row for row, _ in study.published):
@@ -122,7 +124,7 @@ def band_table(study: Study, results: dict[Where, CellResult], columns: Sequence
 
 def html(study: Study, results: dict[Where, CellResult]) -> str:
     """The same table as one page that opens offline; colour says the verdict."""
-    found = comparisons(study, results)
+    found = cell_verdicts(study, results)
     rows, columns = _names(study)
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     body = ""
@@ -146,7 +148,7 @@ def figure(study: Study, results: dict[Where, CellResult]) -> Figure:
 
     from sargnn.viz import house_style
 
-    found = [c for c in comparisons(study, results).values() if c.published is not None]
+    found = [c for c in cell_verdicts(study, results).values() if c.published is not None]
     colours = {
         "reproduced": "#2f7f79",
         "higher": "#3f6fb5",
@@ -174,7 +176,7 @@ def _names(study: Study) -> tuple[list[str], list[str]]:
     return rows, list(dict.fromkeys(column for _, column in study.cells))
 
 
-def _lines(found: Comparison | None, published: tuple[float, float] | None) -> list[str]:
+def _lines(found: CellVerdict | None, published: tuple[float, float] | None) -> list[str]:
     """What stands in a cell: measured, published, and how they compare."""
     told = [f"published {published[0]:.1f} ± {published[1]:.1f}"] if published else []
     judged = [f"{found.errors:+.1f} s.e., {found.verdict}"] if found and found.errors is not None else []
@@ -184,7 +186,7 @@ def _lines(found: Comparison | None, published: tuple[float, float] | None) -> l
     return [_measured(found) if found else "not measured", *told, *judged, *compared]
 
 
-def _measured(found: Comparison) -> str:
+def _measured(found: CellVerdict) -> str:
     """Mean and deviation; a single trial has none."""
     return f"{found.measured:.1f}" + (f" ± {found.measured_std:.1f}" if found.trials > 1 else ", one training")
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,17 +15,17 @@ from matplotlib.figure import Figure
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.errors import Diverged
 from sargnn.reproduction import paper
-from sargnn.reproduction.figure_notes import Claim, Sheet, judge
+from sargnn.reproduction.figure_notes import Claim, FigureNotes, Measured, judge
 from sargnn.reproduction.studies import Facts, cell, grid, load_facts
+from sargnn.studies.jobs import TrainingJob
 from sargnn.studies.protocol import planned_graphs
-from sargnn.studies.store import Job, Row
+from sargnn.studies.store import Row
 from sargnn.studies.study import Results, Study
 from sargnn.training.hardware import find_device, hardware
 from sargnn.training.run import TrainingRun
-from sargnn.training.settings import Settings
 from sargnn.viz import COLOURS, house_style
 
-__all__ = ["WORK", "draw", "jobs", "judged", "separation", "sheet", "study", "tsne", "work"]
+__all__ = ["WORK", "draw", "jobs", "judged", "notes", "separation", "study", "tsne", "work"]
 
 WORK = "sargnn.reproduction.tsne_figure:work"
 PERPLEXITY = 30.0
@@ -52,7 +51,26 @@ def study(preset: paper.Preset, facts: Facts = load_facts) -> Study:
     return Study("Figure: t-SNE of graph vectors", cells, {})
 
 
-def jobs(study: Study, results: Results) -> list[Job]:
+@dataclass(frozen=True)
+class Vectors:
+    """What the test graphs of one training become."""
+
+    silhouette: float
+    """As :func:`separation` defines it."""
+    neighbours: float
+    accuracy: float
+    map: list[list[float]]
+    """[G, 2]: places on paper."""
+    classes: list[int]
+    device: str
+    seconds: float
+
+    @classmethod
+    def from_json(cls, content: Row) -> Vectors:
+        return cls(**{name: content[name] for name in cls.__dataclass_fields__})
+
+
+def jobs(study: Study, results: Results) -> list[TrainingJob]:
     """The trainings of the assessment once more, to look at their vectors."""
     return [
         result.cell.job("vectors", 0, result.selected[0], repeat)
@@ -61,23 +79,26 @@ def jobs(study: Study, results: Results) -> list[Job]:
     ]
 
 
-def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
-    """Train, and map the vectors of the test graphs."""
-    device = find_device(os.environ.get("SARGNN_DEVICE", "cpu"))
+def work(jobs: list[TrainingJob], device: str) -> Iterator[tuple[TrainingJob, Row]]:
     for job in jobs:
-        graphs, (fold, *_) = planned_graphs(job["data"], job["fingerprint"])
-        run = TrainingRun.start(graphs, Settings.from_json(job["settings"]), fold=fold, device=device)
-        with suppress(Diverged):  # the model has its best weights then
-            for _ in run:
-                pass
-        vectors, predicted = judged(run.trained.model, run.data, fold.test)
-        assert run.data.y is not None
-        classes = run.data.y.cpu().numpy()[fold.test]
-        yield job, {
-            **separation(vectors, classes), "accuracy": float(np.mean(predicted == classes)),
-            "map": np.round(tsne(vectors), 2).tolist(), "classes": classes.tolist(),
-            "device": hardware(device), "seconds": run.seconds,
-        }  # fmt: skip
+        yield job, asdict(_vectors(job, find_device(device)))
+
+
+def _vectors(job: TrainingJob, device: torch.device) -> Vectors:
+    """Train, and map the vectors of the test graphs."""
+    graphs, (fold, *_) = planned_graphs(job.data, job.fingerprint)
+    run = TrainingRun.start(graphs, job.settings, fold=fold, device=device)
+    with suppress(Diverged):  # the model has its best weights then
+        for _ in run:
+            pass
+    vectors, predicted = judged(run.trained.model, run.data, fold.test)
+    assert run.data.y is not None
+    classes = run.data.y.cpu().numpy()[fold.test]
+    return Vectors(
+        **separation(vectors, classes), accuracy=float(np.mean(predicted == classes)),
+        map=np.round(tsne(vectors), 2).tolist(), classes=classes.tolist(), device=hardware(device),
+        seconds=run.seconds,
+    )  # fmt: skip
 
 
 def judged(model: Any, data: TensorSet, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -116,48 +137,55 @@ def separation(vectors: np.ndarray, classes: np.ndarray) -> dict[str, float]:
     return {"silhouette": float(silhouette), "neighbours": float(np.mean(voted == classes))}
 
 
-def sheet(study: Study, results: Results, rows: list[Row]) -> Sheet:
+OfCells = dict[tuple[str, str], list[Vectors]]
+"""By system and data set, one a seed, the first seed first."""
+
+
+def notes(study: Study, results: Results, rows: Measured) -> FigureNotes:
     """The numbers of the systems whose vectors are measured."""
     measured = _by_cell(study, rows)
     numbers = [
-        (system, data, _spread(own, "accuracy", 100), _spread(own, "silhouette"), _spread(own, "neighbours", 100))
+        (system, data, _spread([v.accuracy for v in own], 100), _spread([v.silhouette for v in own]),
+         _spread([v.neighbours for v in own], 100))
         for (system, data), own in measured.items()
-    ]
+    ]  # fmt: skip
     columns = ("system", "data", "test accuracy, %", "silhouette", f"{NEIGHBOURS} nearest, %")
-    return Sheet(study.title, CAPTION, tuple(_claims(measured)), columns, tuple(numbers))
+    return FigureNotes(study.title, CAPTION, tuple(_claims(measured)), columns, tuple(numbers))
 
 
-def _by_cell(study: Study, rows: list[Row]) -> dict[tuple[str, str], list[Row]]:
-    by_cell = {where: [row for row in rows if (row["system"], row["data"]) == where] for where in study.cells}
+def _by_cell(study: Study, rows: Measured) -> OfCells:
+    by_cell: OfCells = {where: [] for where in study.cells}
+    for job, row in rows.items():
+        assert isinstance(job, TrainingJob)
+        by_cell[job.system, job.data].append(Vectors.from_json(row))
     return {where: own for where, own in by_cell.items() if own}
 
 
-def _claims(measured: dict[tuple[str, str], list[Row]]) -> Iterator[Claim]:
+def _claims(measured: OfCells) -> Iterator[Claim]:
     for data, (base, sar) in paper.MAPPED.items():
         if (base, data) in measured and (sar, data) in measured:
             for name, scale, unit in (("silhouette", 1, ""), ("neighbours", 100, "points")):
                 ours, theirs = (
-                    scale * np.array([row[name] for row in measured[system, data]]) for system in (sar, base)
+                    scale * np.array([getattr(own, name) for own in measured[system, data]]) for system in (sar, base)
                 )
                 yield judge(f"{paper.CLAIMS['vectors']} ({data})", f"{name}, {sar} against {base}", ours, theirs, unit)
 
 
-def _spread(rows: list[Row], name: str, scale: int = 1) -> str:
-    values = scale * np.array([row[name] for row in rows])
+def _spread(values: list[float], scale: int = 1) -> str:
+    scaled = scale * np.array(values)
     digits = 1 if scale > 1 else 3
-    return f"{values.mean():.{digits}f} ± {values.std():.{digits}f}"
+    return f"{scaled.mean():.{digits}f} ± {scaled.std():.{digits}f}"
 
 
 @house_style()
-def draw(study: Study, results: Results, rows: list[Row]) -> Figure:
+def draw(study: Study, results: Results, rows: Measured) -> Figure:
     """A map of each system."""
     measured = _by_cell(study, rows)
     figure = Figure(figsize=(2.6 * max(len(measured), 1), 2.8), layout="constrained")
-    for number, ((system, data), own) in enumerate(measured.items(), 1):
-        first = min(own, key=lambda row: row["repeat"])
+    for number, ((system, data), (first, *_)) in enumerate(measured.items(), 1):
         axes = figure.add_subplot(1, len(measured), number, title=f"{system}, {data}")
-        _scatter(axes, np.array(first["map"]), np.array(first["classes"]))
-        axes.set_xlabel(f"silhouette {first['silhouette']:.2f}, accuracy {first['accuracy']:.0%}")
+        _scatter(axes, np.array(first.map), np.array(first.classes))
+        axes.set_xlabel(f"silhouette {first.silhouette:.2f}, accuracy {first.accuracy:.0%}")
     return figure
 
 

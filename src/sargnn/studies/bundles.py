@@ -6,21 +6,22 @@ import importlib
 import os
 import subprocess
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from sargnn import __version__
 from sargnn.errors import InputError
-from sargnn.studies.store import Job, Row, job_id, to_json
+from sargnn.studies.store import Job, Row, to_json
 
 __all__ = ["Bundle", "Ended", "Finished", "Message", "Work", "compute", "find_work", "first_line", "made_by"]
 
 Bundle = tuple[Job, ...]
 """Jobs that are computed together by one call."""
-Work = Callable[[list[Job]], Iterable[tuple[Job, Row]]]
+Work = Callable[[list[Any], str], Iterable[tuple[Job, Row]]]
+"""Gives each of the jobs with its results, computed on the named device."""
 
 
 @dataclass(frozen=True)
@@ -46,18 +47,18 @@ class Ended:
 Message = Finished | Ended
 
 
-def compute(work: str, jobs: list[Job]) -> Iterator[Message]:
+def compute(work: str, jobs: Sequence[Job], device: str) -> Iterator[Message]:
     """Compute a bundle. Each row says which version of the package made it; what goes wrong is the last message.
 
-    >>> list(compute("sargnn.studies.bundles:nothing", []))
+    >>> list(compute("sargnn.studies.bundles:nothing", [], "cpu"))
     [Ended(how='error', reason="AttributeError: module 'sargnn.studies.bundles' has no attribute 'nothing'", ...)]
     """
-    missing = {job_id(job) for job in jobs}
+    missing = {job.id for job in jobs}
     try:
-        for job, row in find_work(work)(jobs):
-            if job_id(job) not in missing:
-                raise ValueError(f"{work} gave a row of {to_json(job)}, expected each job of its bundle once")
-            missing.remove(job_id(job))
+        for job, row in find_work(work)(list(jobs), device):
+            if job.id not in missing:
+                raise ValueError(f"{work} gave a row of {to_json(job.to_json())}, expected each job of its bundle once")
+            missing.remove(job.id)
             complete = {**made_by(), **row}
             to_json(complete)  # a row that is not JSON is refused here, where its job is known
             yield Finished(job, complete)

@@ -11,31 +11,30 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import isfinite, sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
+import torch
 
 from sargnn.console import note, show_study
 from sargnn.data.graphs import GraphSet
 from sargnn.data.protocol_splits import has_own_folds, protocol_folds
-from sargnn.data.scaffolds import named_folds
-from sargnn.data.splits import Fold, official, stratified_folds, write_splits
+from sargnn.data.splits import Fold, named_folds, official, stratified_folds, write_splits
 from sargnn.errors import InputError
 from sargnn.metrics import mean_found
-from sargnn.pages.cross_validation import write_report
+from sargnn.pages.cross_validation import Curves, FoldLine, ModelPage, write_report
 from sargnn.pages.words import settings_in_words
 from sargnn.studies.protocol import Cell, CellResult, digest
+from sargnn.studies.statistics import corrected_t_test, interval
 from sargnn.studies.store import Store
 from sargnn.studies.study import Study, run_study
 from sargnn.systems import find_system
 from sargnn.training.model_folder import CONFIG
 from sargnn.training.settings import DEFAULT_MODEL, Settings, read_settings
 
-__all__ = ["Comparison", "CrossValidation", "compare", "cross_validate", "expand", "in_words", "interval"]
+__all__ = ["CrossValidation", "cross_validate", "expand", "in_words"]
 
 DEFAULT_GRID = ("training.learning_rate=0.001,0.005",)
 """What is selected from where ``--grid`` and ``--set`` leave the learning rate open: the same for every model but those
@@ -69,14 +68,16 @@ class CrossValidation:
 
 
 def cross_validate(
-    graphs: GraphSet, data: str, plan: CrossValidation, out: Path | None = None, workers: int = 1
-) -> dict[str, Any]:
+    graphs: GraphSet, data: str, plan: CrossValidation, out: Path | None = None, workers: int = 1,
+    device: torch.device | str = "cpu",
+) -> dict[str, Any]:  # fmt: skip
     """Nested cross-validation of one model, or of two on the same folds.
 
     Args:
         data: where ``graphs`` came from; workers load them from there.
         out: the folder of the store and the report; the same call again continues there.
         workers: processes that train side by side; 1: this one.
+        device: where they train.
 
     Returns:
         ``mean``, ``std``, ``folds`` (one test accuracy each, or one per repeat of a single division), ``interval``,
@@ -99,13 +100,17 @@ def cross_validate(
         }
         with Store(folder / "rows.sqlite") as store:
             engine = {"engine": "local"} if workers == 1 else {"engine": "processes", "workers": workers}
-            results = list(run_study(Study("cross-validation", cells, {}), store, show_study(), **engine).values())
+            study = Study("cross-validation", cells, {})
+            results = list(run_study(study, store, show_study(), device=str(device), **engine).values())
     summaries = [summary(result, division) for result in results]
     answer = {**summaries[0], "graphs": len(graphs)}
     if len(results) == 2:
-        compared = compare(results[0].folds - results[1].folds, _tested_share(division))
+        compared = corrected_t_test(results[0].folds - results[1].folds, _test_ratio(division))
         answer |= {"other": summaries[1], "comparison": {"models": list(plan.models), **compared.__dict__}}
-    return answer if out is None else answer | {"report": str(write_report(out, graphs, results, answer))}
+    if out is None:
+        return answer
+    pages = [ModelPage(found, *_lines_and_curves(result)) for found, result in zip(summaries, results, strict=True)]
+    return answer | {"report": str(write_report(out, graphs, pages, answer.get("comparison")))}
 
 
 def expand(model: str, assignments: Sequence[str], grid: Sequence[str]) -> tuple[Settings, ...]:
@@ -158,12 +163,12 @@ def _division(graphs: GraphSet, plan: CrossValidation) -> list[Fold]:
 def summary(result: CellResult, division: Sequence[Fold]) -> dict[str, Any]:
     """What the rows of one model say, as JSON. Confusion matrices are summed over folds and repeats, and the balanced
     accuracy is that of the sum: a fold need not have graphs of every class."""
-    confusion = np.sum([row["confusion"] for row in result.rows], axis=0)
+    confusion = np.sum([np.array(row.confusion) for row in result.rows], axis=0)
     return {
         "model": result.cell.system,
         "mean": result.mean,
         "std": result.std,
-        "interval": interval(result.folds, _tested_share(division)),
+        "interval": interval(result.folds, _test_ratio(division)),
         "folds": result.folds.tolist(),
         "selected": [settings.changes() for settings in result.selected],
         "balanced_accuracy": mean_found(confusion),
@@ -200,66 +205,25 @@ def _model_in_words(answer: dict[str, Any]) -> dict[str, str]:
 
 def _mean_auroc(result: CellResult) -> float | None:
     """Over repeats and those folds that test more than one class: it is not defined in the others."""
-    found = [row["scores"]["test"]["auroc"] for row in result.rows]
+    found = [row.test["auroc"] for row in result.rows]
     known = [score for score in found if score is not None]
     return float(np.mean(known)) if known else None
 
 
-def _tested_share(division: Sequence[Fold]) -> float:
+def _test_ratio(division: Sequence[Fold]) -> float:
     """n_test / n_train, the mean over folds; the validation graphs shape the model, so they count as training."""
     return float(np.mean([len(fold.test) / (len(fold.train) + len(fold.validation)) for fold in division]))
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Two models on the same folds."""
-
-    difference: float
-    """Mean accuracy of the first minus that of the second."""
-    statistic: float | None
-    """t; none where it is not defined: a single fold, or the same difference in every fold."""
-    p_value: float | None
-    """Two-sided; none for a single fold."""
-
-
-def compare(differences: np.ndarray, tested_share: float) -> Comparison:
-    """The corrected resampled t-test of Nadeau & Bengio (2003).
-
-    Training sets of folds overlap, so differences d_1..d_J are not independent and the plain t-test finds too much.
-    With r = n_test / n_train, the mean d and the sample variance s² of the differences,
-
-        t = d / sqrt((1/J + r) s²)
-
-    is compared with Student's distribution of J - 1 degrees of freedom.
-
-    >>> found = compare(np.array([0.1, 0.2, 0.3]), tested_share=0.5)  # sqrt((1/3 + 1/2) 0.01) = 0.0913
-    >>> round(found.difference, 6), round(found.statistic, 4), round(found.p_value, 2)
-    (0.2, 2.1909, 0.16)
-    """
-    difference = float(differences.mean())
-    error = _standard_error(differences, tested_share)
-    if error is None:
-        return Comparison(difference, None, None)
-    if error < 1e-12:  # all differences alike, up to rounding
-        return Comparison(difference, None, 1.0 if abs(difference) < 1e-12 else 0.0)
-    statistic = difference / error
-    return Comparison(difference, statistic, float(2 * student.sf(abs(statistic), len(differences) - 1)))
-
-
-def interval(scores: np.ndarray, tested_share: float) -> list[float] | None:
-    """95 % interval of the mean over folds, with the variance of :func:`compare`; none for a single fold.
-
-    >>> [round(end, 4) for end in interval(np.array([0.5, 0.6, 0.7]), tested_share=0.5)]  # 0.6 -+ 4.3027 * 0.0913
-    [0.2072, 0.9928]
-    """
-    error = _standard_error(scores, tested_share)
-    if error is None:
-        return None
-    half = float(student.ppf(0.975, len(scores) - 1)) * error
-    assert isfinite(half)
-    return [max(0.0, float(scores.mean()) - half), min(1.0, float(scores.mean()) + half)]
-
-
-def _standard_error(values: np.ndarray, tested_share: float) -> float | None:
-    count = len(values)
-    return None if count < 2 else sqrt((1 / count + tested_share) * float(values.var(ddof=1)))
+def _lines_and_curves(result: CellResult) -> tuple[list[FoldLine], dict[int, Curves]]:
+    """What a page shows of each fold, and the learning curves of its first repeat that has some."""
+    lines: list[FoldLine] = []
+    curves: dict[int, Curves] = {}
+    for fold, settings in enumerate(result.selected):
+        rows = [row for row in result.rows if row.fold == fold]
+        accuracies = tuple(row.test["accuracy"] for row in rows)
+        epochs = tuple(row.best_epoch for row in rows)
+        lines.append(FoldLine(fold, rows[0].test["graphs"], accuracies, epochs, settings.changes()))
+        drawn = [Curves(row.history, row.best_epoch) for row in rows if row.history and row.epochs]
+        curves |= {fold: drawn[0]} if drawn else {}
+    return lines, curves

@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from sargnn.errors import InputError
-from sargnn.studies.bundles import Bundle, Ended, Finished, Message, find_work, made_by
-from sargnn.studies.executors import Place, ThisProcess
+from sargnn.studies.bundles import Bundle, Ended, Finished, Message, find_work
+from sargnn.studies.executors import Executor, LocalExecutor
 from sargnn.studies.ray_cluster import RayCluster
-from sargnn.studies.store import Job, Store, job_id, to_json
+from sargnn.studies.store import Job, Store, to_json
 from sargnn.studies.worker_processes import WorkerProcesses
 
-__all__ = ["ENGINES", "Bundle", "made_by", "run_bundles"]
+__all__ = ["ENGINES", "run_bundles"]
 
 Progress = Callable[[int, int, float | None], None]
 """Called with the jobs done, the jobs in all, and the seconds left (None: not known yet)."""
@@ -44,14 +44,16 @@ def run_bundles(
     workers: int | None = None,
     address: str | None = None,
     gpus: float = 0.0,
+    device: str = "cpu",
     on_progress: Progress | None = None,
 ) -> None:
     """Compute the jobs of ``bundles`` that the store does not have, and write their rows as they come.
 
-    ``work`` names a function ``module:function`` that takes the jobs of a bundle and yields each with its row.
+    ``work`` names a function ``module:function`` that takes the jobs of a bundle and the ``device`` to compute them on,
+    and yields each with its row.
     ``workers``: worker processes, or bundles at once on the cluster; by default as many as there are cores.
     ``address``: ``host:port`` of a Ray cluster, or ``auto`` for the one of this machine; by default one is started.
-    ``gpus``: the share of a GPU that a bundle takes on a Ray cluster.
+    ``gpus``: the fraction of a GPU that a bundle takes on a Ray cluster.
 
     Jobs that another run on the same store computes are waited for. A bundle that fails does not stop the others; what
     failed is logged at once and raised at the end, as an :class:`InputError` if that is all that went wrong.
@@ -61,31 +63,33 @@ def run_bundles(
     find_work(work)  # a wrong name fails here, not in every worker
     study = _Study(store, bundles, on_progress)
     if study.waiting:
-        place = _open_place(engine, work, workers, address, gpus)
+        executor = _open_executor(engine, work, device, workers, address, gpus)
         try:
-            _run(study, place)
+            _run(study, executor)
         finally:
-            place.close()
+            executor.close()
             with suppress(InputError):  # a claim that cannot be given up now goes stale
                 store.release()
     study.raise_failures()
 
 
-def _run(study: _Study, place: Place) -> None:
+def _run(study: _Study, executor: Executor) -> None:
     while study.waiting or study.again or study.running:
-        while len(study.running) < place.room():
+        while len(study.running) < executor.room():
             bundle = study.next_bundle()
             if bundle is None:
                 break
-            place.start(study.start(bundle), list(bundle.missing.values()))
+            executor.start(study.start(bundle), list(bundle.missing.values()))
         if study.running:
-            for ticket, message in place.messages(POLL_SECONDS):
+            for ticket, message in executor.messages(POLL_SECONDS):
                 study.take(ticket, message)
         elif study.waiting:  # other runs have claimed what is left
             time.sleep(POLL_SECONDS)
 
 
-def _open_place(engine: str, work: str, workers: int | None, address: str | None, gpus: float) -> Place:
+def _open_executor(
+    engine: str, work: str, device: str, workers: int | None, address: str | None, gpus: float
+) -> Executor:
     if engine not in ENGINES:
         raise InputError(f"--engine: got '{engine}', expected one of {', '.join(ENGINES)}")
     if workers is not None and workers < 1:
@@ -93,12 +97,12 @@ def _open_place(engine: str, work: str, workers: int | None, address: str | None
     if address is not None and engine != "ray":
         raise InputError(f"--address: got {address} with the engine {engine}, expected --engine ray")
     if engine == "ray":
-        return RayCluster(work, workers, address, gpus)
+        return RayCluster(work, device, workers, address, gpus)
     if engine == "processes":
-        return WorkerProcesses(work, workers)
+        return WorkerProcesses(work, device, workers)
     if workers not in (None, 1):
         raise InputError(f"--workers: got {workers} in one process, expected --engine processes")
-    return ThisProcess(work)
+    return LocalExecutor(work, device)
 
 
 @dataclass
@@ -128,7 +132,7 @@ class _Study:
         self._timed_jobs, self._timed_seconds, self._at_once = 0, 0.0, 1
         seen: set[str] = set()
         for bundle in bundles:
-            jobs = {job_id(job): job for job in bundle if job_id(job) not in seen}
+            jobs = {job.id: job for job in bundle if job.id not in seen}
             seen |= jobs.keys()
             self._wait_for(jobs, store.missing(jobs.values()))
         self._total = len(seen)
@@ -140,7 +144,7 @@ class _Study:
             return self.again.popleft()
         for _ in range(len(self.waiting)):
             jobs = self.waiting.popleft()
-            claimed = {job_id(job): job for job in self._store.claim(jobs.values())}
+            claimed = {job.id: job for job in self._store.claim(jobs.values())}
             others = {id: job for id, job in jobs.items() if id not in claimed}
             if self._wait_for(others, self._store.missing(others.values())):
                 self._report()
@@ -162,7 +166,7 @@ class _Study:
         bundle = self.running[ticket]
         if isinstance(message, Finished):
             self._store.finish(message.job, message.row)
-            del bundle.missing[job_id(message.job)]
+            del bundle.missing[message.job.id]
             bundle.rows += 1
             self._done += 1
         else:
@@ -181,7 +185,7 @@ class _Study:
     def _wait_for(self, jobs: dict[str, Job], missing: list[Job]) -> int:
         """Put what is missing of ``jobs`` in line; the number of the others, which are done."""
         if missing:
-            self.waiting.append({job_id(job): job for job in missing})
+            self.waiting.append({job.id: job for job in missing})
         finished = len(jobs) - len(missing)
         self._done += finished
         return finished
@@ -215,6 +219,6 @@ class _Study:
 
 def _name(jobs: list[Job]) -> str:
     """The first job by its id and content, and how many were computed with it."""
-    text = to_json(jobs[0])
+    text = to_json(jobs[0].to_json())
     more = f" and {len(jobs) - 1} computed with it" if len(jobs) > 1 else ""
-    return f"job {job_id(jobs[0])} {text if len(text) <= 300 else text[:300] + '...'}{more}"
+    return f"job {jobs[0].id} {text if len(text) <= 300 else text[:300] + '...'}{more}"

@@ -1,4 +1,4 @@
-"""Where bundles are computed: what every place can do, and this process, the simplest one."""
+"""Where bundles are computed: what every executor can do, and this process, the simplest one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from sargnn.studies.bundles import Message, compute
 from sargnn.studies.store import Job
 
-__all__ = ["Place", "ThisProcess", "cores"]
+__all__ = ["Executor", "LocalExecutor", "cores"]
 
 
-class Place(ABC):
-    """A place where bundles are computed."""
+class Executor(ABC):
+    """Computes bundles of jobs by one function, on one kind of device."""
 
     @abstractmethod
     def room(self) -> int:
@@ -32,11 +32,12 @@ class Place(ABC):
         """Stop whatever still runs."""
 
 
-class ThisProcess(Place):
-    """One bundle after the other, here."""
+class LocalExecutor(Executor):
+    """One bundle after the other, in this process."""
 
-    def __init__(self, work: str) -> None:
+    def __init__(self, work: str, device: str) -> None:
         self._work = work
+        self._device = device
         self._given: list[tuple[int, list[Job]]] = []
 
     def room(self) -> int:
@@ -47,7 +48,7 @@ class ThisProcess(Place):
 
     def messages(self, seconds: float) -> Iterator[tuple[int, Message]]:
         ticket, jobs = self._given.pop()
-        for message in compute(self._work, jobs):
+        for message in compute(self._work, jobs, self._device):
             yield ticket, message
 
     def close(self) -> None:

@@ -26,7 +26,7 @@ from sargnn.training.loop import predict_outputs
 from sargnn.training.run import TrainingRun
 from sargnn.training.settings import Settings
 
-__all__ = ["ATTENTION_SYSTEMS", "as_table", "compare", "truths_of"]
+__all__ = ["ATTENTION_SYSTEMS", "as_table", "compare_explainers", "truths_of"]
 
 Row = dict[str, Any]
 
@@ -42,7 +42,7 @@ RELABELLED = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class Sample:
     """What is explained: some of the test graphs, or of the validation graphs."""
 
     graphs: GraphSet
@@ -60,7 +60,7 @@ class Task:
         return np.repeat(np.arange(len(self.index)), self.graphs.sizes[self.index])
 
 
-def compare(
+def compare_explainers(
     graphs: GraphSet, settings: Settings, *, count: int = 100, seeds: int = 2, explainers: Sequence[str] = (),
     part: str = "test", device: torch.device | str = "cpu",
 ) -> Iterator[Row]:  # fmt: skip
@@ -72,15 +72,26 @@ def compare(
     ``part="validation"``, so that the test graphs see the chosen ones alone.
     """
     names = _known_explainers(explainers)
-    task = _task(graphs, settings.training.seed, part, count)
+    sample = _sample(graphs, settings.training.seed, part, count)
     own = [name for name in names if name in EXPLAINERS]
-    saliency = yield from _rows(task, settings, own, seeds, device)
+    saliency = yield from _rows(sample, settings, own, seeds, device)
     for system in names[len(own) :]:
-        attending = replace(settings, name=system, model=Settings.of(system).model)
-        yield from _rows(task, attending, ["saliency-mean"], seeds, device, reference=saliency)
+        yield from _rows(sample, _attending(system, settings), ["saliency-mean"], seeds, device, reference=saliency)
 
 
-def _task(graphs: GraphSet, seed: int, part: str, count: int) -> Task:
+def _attending(system: str, settings: Settings) -> Settings:
+    """An attention system, trained as the compared model is. Its inputs are its own, but for what was changed of the
+    node inputs; inputs of edges and of whole graphs, which most systems do not read, stay the compared model's."""
+    own, usual = Settings.of(system), Settings.of(settings.name).data
+    changed = {
+        name: value
+        for name, value in vars(settings.data).items()
+        if name not in ("edge_encodings", "graph_inputs") and value != getattr(usual, name)
+    }
+    return replace(own, data=replace(own.data, **changed), training=settings.training)
+
+
+def _sample(graphs: GraphSet, seed: int, part: str, count: int) -> Sample:
     if part not in ("validation", "test"):
         raise InputError(f"--part: got {part!r}, expected validation or test")
     fold = official(graphs) or holdout(graphs, seed=seed)
@@ -88,7 +99,7 @@ def _task(graphs: GraphSet, seed: int, part: str, count: int) -> Task:
     index = np.sort(rng.permutation(getattr(fold, part))[:count])
     learn = rng.permutation(fold.train)[:LEARNT]  # the training graphs may come sorted by class
     nodes = np.isin(graphs.node_graph, index)
-    return Task(graphs, fold, part, index, learn, {name: truth[nodes] for name, truth in truths_of(graphs).items()})
+    return Sample(graphs, fold, part, index, learn, {name: truth[nodes] for name, truth in truths_of(graphs).items()})
 
 
 def truths_of(graphs: GraphSet) -> dict[str, np.ndarray]:
@@ -107,39 +118,40 @@ def _known_explainers(chosen: Sequence[str]) -> list[str]:
 
 
 def _rows(
-    task: Task, settings: Settings, names: Sequence[str], seeds: int, device: torch.device | str,
+    sample: Sample, settings: Settings, names: Sequence[str], seeds: int, device: torch.device | str,
     reference: np.ndarray | None = None,
 ) -> Generator[Row, None, np.ndarray]:  # fmt: skip
     """One row an explainer; at the end, the map that all were compared with: by default the mean saliency."""
-    runs = [_trained(task, settings, settings.training.seed + k, device) for k in range(seeds)]
+    runs = [_trained(sample, settings, settings.training.seed + k, device) for k in range(seeds)]
     subjects = [
-        Subject(run.trained.model, run.data, task.index, task.learn, run.trained.settings.training.seed) for run in runs
+        Subject(run.trained.model, run.data, sample.index, sample.learn, run.trained.settings.training.seed)
+        for run in runs
     ]
     saliency = explain("saliency-mean", subjects[0]).scores  # a model's first call is slow, and this one is not timed
     reference = saliency if reference is None else reference
     for name in names:
         maps = [explain(name, subject) for subject in subjects]
         yield {
-            "data": task.graphs.name, "fingerprint": task.graphs.fingerprint, "part": task.part,
-            "model": settings.name, "explainer": name, "graphs": len(task.index),
-            "training_graphs": len(task.fold.train),
-            "accuracy": {key: runs[0].scores[task.part][key] for key in ("accuracy", "low", "high")},
-            "seconds_per_graph": maps[0].seconds / len(task.index),
-            "cpu_seconds_per_graph": maps[0].cpu_seconds / len(task.index), "setup_seconds": maps[0].setup_seconds,
-            **_confirmed(subjects[0], maps[0].scores, task.node_graph),
-            **_judged(task, maps, reference),
-            "by_seed": [_of_seed(task, run, found.scores) for run, found in zip(runs, maps, strict=True)],
-            "relabelling_error": _relabelling_error(name, task, runs[0]),
+            "data": sample.graphs.name, "fingerprint": sample.graphs.fingerprint, "part": sample.part,
+            "model": settings.name, "explainer": name, "graphs": len(sample.index),
+            "training_graphs": len(sample.fold.train),
+            "accuracy": {key: runs[0].scores[sample.part][key] for key in ("accuracy", "low", "high")},
+            "seconds_per_graph": maps[0].seconds / len(sample.index),
+            "cpu_seconds_per_graph": maps[0].cpu_seconds / len(sample.index), "setup_seconds": maps[0].setup_seconds,
+            **_confirmed(subjects[0], maps[0].scores, sample.node_graph),
+            **_judged(sample, maps, reference),
+            "by_seed": [_of_seed(sample, run, found.scores) for run, found in zip(runs, maps, strict=True)],
+            "relabelling_error": _relabelling_error(name, sample, runs[0]),
             "settings": settings.to_json(), "train_seconds": runs[0].seconds,
             "versions": versions(), "hardware": hardware(runs[0].data.device),
         }  # fmt: skip
     return reference
 
 
-def _trained(task: Task, settings: Settings, seed: int, device: torch.device | str) -> TrainingRun:
+def _trained(sample: Sample, settings: Settings, seed: int, device: torch.device | str) -> TrainingRun:
     own = replace(settings, training=replace(settings.training, seed=seed))
-    run = TrainingRun.start(task.graphs, own, fold=task.fold, device=device)
-    if not predict_outputs(run.trained.model, run.data, task.index[:1])[1]:
+    run = TrainingRun.start(sample.graphs, own, fold=sample.fold, device=device)
+    if not predict_outputs(run.trained.model, run.data, sample.index[:1])[1]:
         raise InputError(f"--model: got '{settings.name}' without saliency, expected one that has it, such as sar-gcn")
     for _ in run:
         pass
@@ -173,11 +185,11 @@ def _confirmed(subject: Subject, scores: np.ndarray, node_graph: np.ndarray) -> 
     }  # fmt: skip
 
 
-def _judged(task: Task, maps: Sequence[Explained], reference: np.ndarray) -> Row:
+def _judged(sample: Sample, maps: Sequence[Explained], reference: np.ndarray) -> Row:
     """The explanation against the truth, against the saliency, and against itself with another seed."""
-    scores, node_graph = maps[0].scores, task.node_graph
-    aucs = {name: metrics.node_aucs(scores, truth, node_graph) for name, truth in task.truths.items()}
-    precisions = {name: metrics.precision_at_k(scores, truth, node_graph) for name, truth in task.truths.items()}
+    scores, node_graph = maps[0].scores, sample.node_graph
+    aucs = {name: metrics.node_aucs(scores, truth, node_graph) for name, truth in sample.truths.items()}
+    precisions = {name: metrics.precision_at_k(scores, truth, node_graph) for name, truth in sample.truths.items()}
     return {
         "node_auc": {name: _interval(values) for name, values in aucs.items()},
         "precision_at_k": {name: _interval(values) for name, values in precisions.items()},
@@ -186,17 +198,17 @@ def _judged(task: Task, maps: Sequence[Explained], reference: np.ndarray) -> Row
     }
 
 
-def _of_seed(task: Task, run: TrainingRun, scores: np.ndarray) -> Row:
+def _of_seed(sample: Sample, run: TrainingRun, scores: np.ndarray) -> Row:
     return {
-        "seed": run.trained.settings.training.seed, "accuracy": run.scores[task.part]["accuracy"],
-        "node_auc": {name: node_auc(scores, truth, task.node_graph) for name, truth in task.truths.items()},
+        "seed": run.trained.settings.training.seed, "accuracy": run.scores[sample.part]["accuracy"],
+        "node_auc": {name: node_auc(scores, truth, sample.node_graph) for name, truth in sample.truths.items()},
     }  # fmt: skip
 
 
-def _relabelling_error(name: str, task: Task, run: TrainingRun) -> float:
+def _relabelling_error(name: str, sample: Sample, run: TrainingRun) -> float:
     """Of a few graphs, and of the training graphs of an explainer that learns, all in another order of nodes."""
-    explained = task.index[:RELABELLED]
-    few = task.graphs.subset(np.concatenate([explained, task.learn]))
+    explained = sample.index[:RELABELLED]
+    few = sample.graphs.subset(np.concatenate([explained, sample.learn]))
     renamed, order = metrics.relabelled(few)
     index, learn = np.split(np.arange(len(few)), [len(explained)])
     before, after = (

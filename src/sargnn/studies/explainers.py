@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -122,11 +122,10 @@ def _integrated_gradients(subject: Subject) -> Work:
 
 
 def _input_gradient(model: GraphModel, batch: PackedBatch, share: float) -> Tensor:
-    """Of the logit of the class predicted for each whole graph, at ``share`` of the inputs."""
-    with torch.no_grad():
-        predicted = model(batch.x, batch.edge_index, batch.graph).argmax(1)
+    """Of the logit of the class predicted for each whole graph, at ``share`` of the node inputs."""
+    predicted = _predicted(model, batch)
     x = (share * batch.x).requires_grad_()
-    logits = model(x, batch.edge_index, batch.graph)
+    logits = _logits(model, replace(batch, x=x))
     return torch.autograd.grad(logits.gather(1, predicted.unsqueeze(1)).sum(), x)[0]
 
 
@@ -145,7 +144,8 @@ def _pg_explainer(subject: Subject) -> Work:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Converting a tensor with requires_grad", UserWarning)  # PyG's own
         for epoch, batch in product(range(PG_EPOCHS), learned):
-            algorithm.train(epoch, subject.model, batch.x, _edges(batch), target=_predicted(subject.model, batch))
+            target = _predicted(subject.model, batch)
+            algorithm.train(epoch, subject.model, batch.x, _edges(batch), target=target, **_further_inputs(batch))
 
     def scores(batch: PackedBatch) -> Tensor:
         return _of_nodes(_call(explainer, batch, target=_predicted(subject.model, batch)).edge_mask, batch)
@@ -161,7 +161,7 @@ def _attention(subject: Subject) -> Work:
 
 
 def _call(explainer: Explainer, batch: PackedBatch, **arguments: Any) -> Explanation:
-    return explainer(batch.x, _edges(batch), **arguments)
+    return explainer(batch.x, _edges(batch), **_further_inputs(batch), **arguments)
 
 
 def _edges(batch: PackedBatch) -> Tensor:
@@ -169,9 +169,20 @@ def _edges(batch: PackedBatch) -> Tensor:
     return batch.edge_index[:, : len(batch.source) - len(batch.x)]
 
 
+def _further_inputs(batch: PackedBatch) -> dict[str, Tensor]:
+    """What a model is called with besides node inputs and :func:`_edges`: inputs of these edges and of the graph."""
+    edges = None if batch.edges is None else batch.edges[:, : _edges(batch).shape[1]].T
+    given = {"edge_attr": edges, "graph_attr": batch.graph_x}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _logits(model: GraphModel, batch: PackedBatch) -> Tensor:
+    return model.head(model.encode(batch).graph)
+
+
 def _predicted(model: GraphModel, batch: PackedBatch) -> Tensor:
     with torch.no_grad():
-        return model(batch.x, batch.edge_index).argmax(1)
+        return _logits(model, batch).argmax(1)
 
 
 def _of_nodes(mask: Tensor, batch: PackedBatch) -> Tensor:

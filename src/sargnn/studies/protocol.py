@@ -6,15 +6,14 @@ and tested at its best validation epoch; where the settings keep the last epoch 
 have nothing left to decide and are trained on too. A fold's score is the mean of the repeats; the result is mean and
 standard deviation over folds. No choice ever sees a test label: selection jobs do not even compute test scores.
 
-Work is cut into *jobs*, plain dictionaries that say all there is to compute, so that any engine can run them and a
-store can tell which are done.
+Work is cut into :class:`~sargnn.studies.jobs.TrainingJob` s, so that any engine can run them and a store can tell which
+are done.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,6 +32,8 @@ from sargnn.data.protocol_splits import protocol_folds
 from sargnn.data.sources import load
 from sargnn.data.splits import Fold, read_splits
 from sargnn.errors import Diverged, InputError
+from sargnn.studies.jobs import TrainingJob, TrainingRow
+from sargnn.studies.store import Row
 from sargnn.systems import find_system
 from sargnn.training.hardware import find_device, hardware
 from sargnn.training.progress import Progress
@@ -41,9 +42,6 @@ from sargnn.training.settings import Settings
 from sargnn.training.vectorized.model_stack import OWN, Fitted, Member, ModelStack, fit_together
 
 __all__ = ["Cell", "CellResult", "assessment_jobs", "bundles", "collect", "planned_graphs", "selection_jobs", "work"]
-
-Job = dict[str, Any]
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -66,14 +64,10 @@ class Cell:
     seed: int = 0
     """Added to the repeat, it is the seed of a training."""
 
-    def job(self, stage: str, fold: int, settings: Settings, repeat: int) -> Job:
-        """The job of one training, which says nothing that the config's defaults say."""
+    def job(self, stage: str, fold: int, settings: Settings, repeat: int) -> TrainingJob:
         own = replace(settings, training=replace(settings.training, seed=self.seed + repeat))
-        job = {
-            "stage": stage, "data": self.data, "fingerprint": self.fingerprint, "splits": self.splits, "fold": fold,
-            "repeat": repeat, "system": self.system, "settings": own.changes(),
-        }  # fmt: skip
-        return {**job, "curves": True} if self.curves and stage == "assess" else job
+        curves = self.curves and stage == "assess"
+        return TrainingJob(stage, self.data, self.fingerprint, self.splits, fold, repeat, own, curves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +79,7 @@ class CellResult:
     """Test accuracy of each fold, the mean over repeats (of each repeat where there is one fold only)."""
     selected: tuple[Settings, ...]
     """The setting chosen in each fold."""
-    rows: tuple[Row, ...]
+    rows: tuple[TrainingRow, ...]
     """Of the assessment."""
 
     @property
@@ -98,14 +92,14 @@ class CellResult:
         return float(self.folds.std())
 
 
-def selection_jobs(cell: Cell) -> list[Job]:
+def selection_jobs(cell: Cell) -> list[TrainingJob]:
     """One training per fold and setting of the grid; none where the grid leaves no choice."""
     if len(cell.grid) == 1:
         return []
     return [cell.job("select", fold, settings, 0) for settings in cell.grid for fold in range(cell.folds)]
 
 
-def assessment_jobs(cell: Cell, selected: Sequence[Settings]) -> list[Job]:
+def assessment_jobs(cell: Cell, selected: Sequence[Settings]) -> list[TrainingJob]:
     """The winner of each fold, once per repeat."""
     return [
         cell.job("assess", fold, settings, repeat)
@@ -114,7 +108,7 @@ def assessment_jobs(cell: Cell, selected: Sequence[Settings]) -> list[Job]:
     ]
 
 
-def select(cell: Cell, rows: Sequence[Row]) -> tuple[Settings, ...]:
+def select(cell: Cell, rows: Sequence[TrainingRow]) -> tuple[Settings, ...]:
     """The setting of each fold with the best validation accuracy; ties go to the lower loss, then to the grid's order.
 
     ``rows`` are those of :func:`selection_jobs`, in the same order.
@@ -123,31 +117,38 @@ def select(cell: Cell, rows: Sequence[Row]) -> tuple[Settings, ...]:
         return cell.grid * cell.folds
     chosen = []
     for fold in range(cell.folds):
-        candidates = [row for row in rows if row["fold"] == fold]
-        ranks = [(-row["validation_accuracy"], row["validation_loss"], at) for at, row in enumerate(candidates)]
+        candidates = [row for row in rows if row.fold == fold]
+        ranks = [(*_rank(row), at) for at, row in enumerate(candidates)]
         chosen.append(cell.grid[min(ranks)[2]])
     return tuple(chosen)
 
 
-def collect(cell: Cell, selected: Sequence[Settings], rows: Sequence[Row]) -> CellResult:
+def _rank(row: TrainingRow) -> tuple[float, float]:
+    """The lower, the better."""
+    assert row.validation_accuracy is not None
+    assert row.validation_loss is not None
+    return -row.validation_accuracy, row.validation_loss
+
+
+def collect(cell: Cell, selected: Sequence[Settings], rows: Sequence[TrainingRow]) -> CellResult:
     """The result of a cell from the rows of :func:`assessment_jobs`."""
     by_fold: dict[int, list[float]] = defaultdict(list)
     for row in rows:
-        by_fold[row["fold"]].append(row["scores"]["test"]["accuracy"])
+        by_fold[row.fold].append(row.test["accuracy"])
     scores = [by_fold[0]] if len(by_fold) == 1 else [[np.mean(by_fold[fold])] for fold in sorted(by_fold)]
     return CellResult(cell, np.array(scores, dtype=float).ravel(), tuple(selected), tuple(rows))
 
 
-def bundles(jobs: Iterable[Job], at_once: int | None = None) -> list[tuple[Job, ...]]:
+def bundles(jobs: Iterable[TrainingJob], at_once: int | None = None) -> list[tuple[TrainingJob, ...]]:
     """Jobs grouped into what is computed by one call: each by itself, or, to fill a GPU, those of ``at_once`` systems
     or variants on one data set."""
     if at_once is None:
         return [(job,) for job in jobs]
-    groups: dict[tuple[Any, ...], dict[str, list[Job]]] = defaultdict(lambda: defaultdict(list))
+    groups: dict[tuple[str, str | None], dict[str, list[TrainingJob]]] = defaultdict(lambda: defaultdict(list))
     for job in jobs:
-        model = job["settings"].get("model", {})
-        variant = json.dumps([job["system"], *(model.get(key) for key in ("saliency", "readout", "normalize", "norm"))])
-        groups[job["data"], job["splits"]][variant].append(job)
+        model = job.changes.get("model", {})
+        variant = json.dumps([job.system, *(model.get(key) for key in ("saliency", "readout", "normalize", "norm"))])
+        groups[job.data, job.splits][variant].append(job)
     made = []
     for variants in groups.values():
         lists = list(variants.values())
@@ -156,59 +157,59 @@ def bundles(jobs: Iterable[Job], at_once: int | None = None) -> list[tuple[Job, 
     return made
 
 
-def work(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
-    """Compute jobs of one data set, K at once where that is possible. The device is that of ``SARGNN_DEVICE``."""
-    device = find_device(os.environ.get("SARGNN_DEVICE", "cpu"))
-    graphs, folds = planned_graphs(jobs[0]["data"], jobs[0]["fingerprint"], jobs[0]["splits"])
-    ensembles, alone = _ensembles(graphs, folds, jobs, device)
+def work(jobs: list[TrainingJob], device: str) -> Iterator[tuple[TrainingJob, Row]]:
+    """Compute jobs of one data set, K at once where that is possible."""
+    for row in _rows(jobs, find_device(device)):
+        yield row.job, row.to_json()
+
+
+def _rows(jobs: list[TrainingJob], device: torch.device) -> Iterator[TrainingRow]:
+    graphs, folds = planned_graphs(jobs[0].data, jobs[0].fingerprint, jobs[0].splits)
+    stacks, alone = _stacks(graphs, folds, jobs, device)
     start = time.perf_counter()
-    fit_together([ensemble for ensemble, _ in ensembles])
-    spent = (time.perf_counter() - start) / max(1, sum(len(own) for _, own in ensembles))
-    for ensemble, own in ensembles:
-        for job, fitted in zip(own, ensemble.results(), strict=True):
-            yield job, _row(graphs, _fold(folds, job), job, fitted, device, spent)
+    fit_together([stack for stack, _ in stacks])
+    spent = (time.perf_counter() - start) / max(1, sum(len(own) for _, own in stacks))
+    for stack, own in stacks:
+        for job, fitted in zip(own, stack.results(), strict=True):
+            yield _row(graphs, _fold(folds, job), job, fitted, device, spent)
     for job in alone:
         start = time.perf_counter()
-        fitted = _fit_alone(graphs, _fold(folds, job), job, device)
-        yield job, _row(graphs, _fold(folds, job), job, fitted, device, time.perf_counter() - start)
+        fitted = _fit_alone(graphs, _fold(folds, job), job.settings, device)
+        yield _row(graphs, _fold(folds, job), job, fitted, device, time.perf_counter() - start)
 
 
-def _fold(folds: list[Fold], job: Job) -> Fold:
-    """The graphs of a job. In the assessment of settings that keep the last epoch, the validation graphs are trained on
-    too; they are watched still, but what is seen there means nothing."""
-    fold = folds[job["fold"]]
-    return replace(fold, train=np.sort(np.concatenate([fold.train, fold.validation]))) if _trains_on_all(job) else fold
+def _fold(folds: list[Fold], job: TrainingJob) -> Fold:
+    """The graphs of a job. Validation graphs that are trained on are watched still, but what is seen there means
+    nothing."""
+    fold = folds[job.fold]
+    return replace(fold, train=np.sort(np.concatenate([fold.train, fold.validation]))) if job.trains_on_all else fold
 
 
-def _trains_on_all(job: Job) -> bool:
-    return job["stage"] == "assess" and Settings.from_json(job["settings"]).training.monitor == "last"
-
-
-def _ensembles(
-    graphs: GraphSet, folds: list[Fold], jobs: list[Job], device: torch.device
-) -> tuple[list[tuple[ModelStack, list[Job]]], list[Job]]:
+def _stacks(
+    graphs: GraphSet, folds: list[Fold], jobs: list[TrainingJob], device: torch.device
+) -> tuple[list[tuple[ModelStack, list[TrainingJob]]], list[TrainingJob]]:
     """Jobs that can train together, by architecture and width of inputs, and those that cannot."""
-    groups: dict[str, list[tuple[Job, Settings]]] = defaultdict(list)
+    groups: dict[str, list[TrainingJob]] = defaultdict(list)
     alone = []
     widths: dict[tuple[str, int, str], int] = {}
     for job in jobs:
-        settings = Settings.from_json(job["settings"])
+        settings = job.settings
         if not _vectorises(settings, graphs, device):
             alone.append(job)
             continue
         fold = _fold(folds, job)
-        inputs = json.dumps(job["settings"].get("data"))
-        key = (job["stage"], job["fold"], inputs)
+        inputs = json.dumps(job.changes.get("data"))
+        key = (job.stage, job.fold, inputs)
         if key not in widths:
             widths[key] = Encoder.fit(settings.data, graphs, fold.train).width
-        shared = {k: v for k, v in job["settings"].get("training", {}).items() if k not in OWN}
+        shared = {k: v for k, v in job.changes.get("training", {}).items() if k not in OWN}
         size = settings.training.graphs_a_step(len(fold.train))
-        architecture = json.dumps([job["system"], job["settings"].get("model"), inputs, shared, widths[key], size])
-        groups[architecture].append((job, settings))
+        architecture = json.dumps([job.system, job.changes.get("model"), inputs, shared, widths[key], size])
+        groups[architecture].append(job)
     made = []
     for group in groups.values():
-        members = [Member(_fold(folds, job), settings.training) for job, settings in group]
-        made.append((ModelStack(graphs, group[0][1], members, device), [job for job, _ in group]))
+        members = [Member(_fold(folds, job), job.settings.training) for job in group]
+        made.append((ModelStack(graphs, group[0].settings, members, device), group))
     return made, alone
 
 
@@ -219,8 +220,8 @@ def _vectorises(settings: Settings, graphs: GraphSet, device: torch.device) -> b
     return device.type == "cuda" and has_stacked_layout(layouts, graphs.sizes)
 
 
-def _fit_alone(graphs: GraphSet, fold: Fold, job: Job, device: torch.device) -> Fitted:
-    run = TrainingRun.start(graphs, Settings.from_json(job["settings"]), fold=fold, device=device)
+def _fit_alone(graphs: GraphSet, fold: Fold, settings: Settings, device: torch.device) -> Fitted:
+    run = TrainingRun.start(graphs, settings, fold=fold, device=device)
     diverged = None
     try:
         for _ in run:
@@ -230,32 +231,42 @@ def _fit_alone(graphs: GraphSet, fold: Fold, job: Job, device: torch.device) -> 
     return Fitted(run.trained, Progress(run.state.best_epoch, run.state.history), diverged)
 
 
-def _row(graphs: GraphSet, fold: Fold, job: Job, fitted: Fitted, device: torch.device, seconds: float) -> Row:
+def _row(
+    graphs: GraphSet, fold: Fold, job: TrainingJob, fitted: Fitted, device: torch.device, seconds: float
+) -> TrainingRow:
     """The result of a job. Test graphs are looked at in the assessment alone."""
     history, best = fitted.progress.history, fitted.progress.best_epoch
-    at_best = history[best - 1] if best else {"validation_accuracy": 0.0, "validation_loss": float("1e9")}
-    row: Row = {
-        "validation_accuracy": at_best["validation_accuracy"], "validation_loss": at_best["validation_loss"],
-        "best_epoch": best, "epochs": len(history), "diverged": fitted.diverged, "seconds": seconds,
-        "parameters": sum(p.numel() for p in fitted.trained.model.parameters()), "device": hardware(device),
-    }  # fmt: skip
-    if _trains_on_all(job):
-        row |= {"validation_accuracy": None, "validation_loss": None}
-    if job["stage"] == "select":
-        return row
-    tested = {name: index for name, index in parts_of(graphs, fold).items() if name.startswith("test") and len(index)}
-    row["scores"] = {}
-    for name, index in tested.items():
+    at_best = history[best - 1] if best else {"validation_accuracy": 0.0, "validation_loss": 1e9}
+    row = TrainingRow(
+        job, best_epoch=best, epochs=len(history), diverged=fitted.diverged, seconds=seconds,
+        parameters=sum(p.numel() for p in fitted.trained.model.parameters()), device=hardware(device),
+    )  # fmt: skip
+    if not job.trains_on_all:  # what was seen on graphs that were trained on would mislead
+        accuracy, loss = at_best["validation_accuracy"], at_best["validation_loss"]
+        curves = _curves(history) if job.curves else None
+        row = replace(row, validation_accuracy=accuracy, validation_loss=loss, history=curves)
+    return row if job.stage == "select" else replace(row, **_tested(graphs, fold, fitted))
+
+
+def _tested(graphs: GraphSet, fold: Fold, fitted: Fitted) -> dict[str, Any]:
+    """Scores on every test part, and what else the task tells of the test graphs."""
+    scores: dict[str, Row] = {}
+    details: Row = {}
+    for name, index in parts_of(graphs, fold).items():
+        if not name.startswith("test") or not len(index):
+            continue
         part = graphs.subset(index)
         prediction = fitted.trained.predict(part)
-        row["scores"][name] = score(fitted.trained, part, prediction, np.arange(len(part)))
+        scores[name] = score(fitted.trained, part, prediction, np.arange(len(part)))
         if name == "test":
             task = fitted.trained.task
-            row |= task.details(task.targets(part), prediction.values)
-    if job.get("curves") and not _trains_on_all(job):  # a curve of watched graphs that were trained on would mislead
-        keys = ("train_loss", "validation_loss", "validation_accuracy")
-        row["history"] = {key: [round(entry[key], 5) for entry in history] for key in keys}
-    return row
+            details = task.details(task.targets(part), prediction.values)
+    return {"scores": scores, **details}
+
+
+def _curves(history: Sequence[Row]) -> dict[str, list[float]]:
+    keys = ("train_loss", "validation_loss", "validation_accuracy")
+    return {key: [round(entry[key], 5) for entry in history] for key in keys}
 
 
 @lru_cache(maxsize=2)

@@ -12,7 +12,7 @@ from typing import Any
 
 from sargnn.errors import InputError
 from sargnn.studies.bundles import Ended, Message, compute, first_line
-from sargnn.studies.executors import Place, cores
+from sargnn.studies.executors import Executor, cores
 from sargnn.studies.store import Job
 
 __all__ = ["RayCluster"]
@@ -21,12 +21,13 @@ CONNECT_SECONDS = 60.0
 """How long a cluster may take to answer."""
 
 
-class RayCluster(Place):
+class RayCluster(Executor):
     """Tasks of a Ray cluster, one a bundle; one whose worker or node is lost is started elsewhere."""
 
-    def __init__(self, work: str, workers: int | None, address: str | None, gpus: float) -> None:
+    def __init__(self, work: str, device: str, workers: int | None, address: str | None, gpus: float) -> None:
         self._ray = _import_ray()
         self._work = work
+        self._device = device
         self._workers = workers
         self._streams: dict[int, Any] = {}
         self._connected_here = not self._ray.is_initialized()
@@ -49,7 +50,7 @@ class RayCluster(Place):
         return 2 * max(1, int(min(there.get(name, 0) / share for name, share in self._need.items())))
 
     def start(self, ticket: int, jobs: list[Job]) -> None:
-        self._streams[ticket] = self._task.remote(self._work, jobs)
+        self._streams[ticket] = self._task.remote(self._work, jobs, self._device)
 
     def messages(self, seconds: float) -> Iterator[tuple[int, Message]]:
         streams = list(self._streams.items())

@@ -1,8 +1,8 @@
 """Results by job id in one SQLite file: a job is done once, whatever dies.
 
-A *job* is a table of JSON values that says all there is to compute; its id is a hash of it. A *row* is the job with its
-results. Rows are written one by one, each on disk before :meth:`Store.finish` returns. Several runs may share a store:
-each *claims* a job before computing it and shows by a heartbeat that it lives; the claims of a dead run are taken over.
+A :class:`Job` says all there is to compute; its id is a hash of its JSON. A *row* is that JSON with the results. Rows
+are written one by one, each on disk before :meth:`Store.finish` returns. Several runs may share a store: each *claims*
+a job before computing it and shows by a heartbeat that it lives; the claims of a dead run are taken over.
 
 The file uses SQLite's write-ahead log, so it belongs on a local disk: runs on several machines share one through a
 cluster (see :mod:`sargnn.studies.engine`), not through a network folder.
@@ -19,22 +19,23 @@ import sqlite3
 import threading
 import time
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 from sargnn.errors import InputError
 from sargnn.files import write_file
 
-__all__ = ["Job", "Row", "Store", "job_id", "read_rows", "to_json"]
+__all__ = ["Job", "Record", "Row", "Store", "job_id", "read_rows", "to_json"]
 
-Job = dict[str, Any]
 Row = dict[str, Any]
+"""A table of JSON values."""
 
 FORMAT = "sargnn.store/1"
 STALE_SECONDS = 60.0
@@ -50,8 +51,36 @@ _SCHEMA = (
 )
 
 
-def job_id(job: Job) -> str:
-    """Sixteen hex digits that name the job: equal jobs have equal ids, in whatever order and type their values come.
+class Job(ABC):
+    """What a store and an engine must know of a job; the kinds of jobs are frozen dataclasses."""
+
+    @abstractmethod
+    def to_json(self) -> Row:
+        """All there is to compute. Where the results go is decided by this text alone: to add a field to it renames
+        every job."""
+
+    @cached_property
+    def id(self) -> str:
+        return job_id(self.to_json())
+
+
+AnyJob = TypeVar("AnyJob", bound=Job)
+
+
+class Record(NamedTuple):
+    """A row as :meth:`Store.export` writes it."""
+
+    id: str
+    job: Row
+    row: Row
+    """What the job does not say."""
+    finished: str
+    """The time, in ISO form."""
+
+
+def job_id(job: Row) -> str:
+    """Sixteen hex digits that name a job by its JSON: equal jobs have equal ids, in whatever order and type their
+    values come.
 
     >>> job_id({"fold": 1, "rate": 0.001})
     '2fed69719fb6e34f'
@@ -73,12 +102,16 @@ def to_json(value: Any) -> str:
 class Store:
     """The rows of finished jobs and the claims of running ones.
 
+    >>> from dataclasses import asdict, dataclass
     >>> from tempfile import TemporaryDirectory
+    >>> @dataclass(frozen=True)
+    ... class FoldJob(Job):
+    ...     fold: int
+    ...     def to_json(self): return asdict(self)
     >>> with TemporaryDirectory() as folder, Store(Path(folder) / "results.sqlite") as store:
-    ...     jobs = [{"fold": 0}, {"fold": 1}]
-    ...     store.finish({"fold": 0}, {"accuracy": 0.75})
-    ...     store.claim(jobs), store.rows(fold=0)
-    ([{'fold': 1}], [{'fold': 0, 'accuracy': 0.75, 'id': '869c72eb694ee308'}])
+    ...     store.finish(FoldJob(0), {"accuracy": 0.75})
+    ...     store.claim([FoldJob(0), FoldJob(1)]), store.row(FoldJob(0))
+    ([FoldJob(fold=1)], {'fold': 0, 'accuracy': 0.75, 'id': '869c72eb694ee308'})
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -103,30 +136,29 @@ class Store:
         with suppress(InputError), closing(self._db):
             self.release()
 
-    def row(self, id: str) -> Row | None:
-        """The row of the job with that id, if it is finished."""
+    def row(self, job: Job) -> Row | None:
+        """The row of a job, if it is finished."""
         with _one_line(self.path):
-            found = self._db.execute("SELECT id, job, row FROM rows WHERE id = ?", (id,)).fetchone()
+            found = self._db.execute("SELECT id, job, row FROM rows WHERE id = ?", (job.id,)).fetchone()
         return None if found is None else _merge(*found)
 
     def rows(self, **match: Any) -> list[Row]:
         """All rows, or those whose fields have the values of ``match``, in the order of their ids."""
         return [row for row, _, _, _ in self._records(match)]
 
-    def missing(self, jobs: Iterable[Job]) -> list[Job]:
+    def missing(self, jobs: Iterable[AnyJob]) -> list[AnyJob]:
         """Those of ``jobs`` that have no row yet."""
         with _one_line(self.path):
-            return [job for job in jobs if not self._is_finished(job_id(job))]
+            return [job for job in jobs if not self._is_finished(job.id)]
 
-    def claim(self, jobs: Iterable[Job]) -> list[Job]:
+    def claim(self, jobs: Iterable[AnyJob]) -> list[AnyJob]:
         """Those of ``jobs`` that are now this store's to compute: not finished, and not claimed by a living run."""
         claimed = []
         with self._transaction():
             for job in jobs:
-                id = job_id(job)
-                if self._is_finished(id) or self._is_claimed(id):
+                if self._is_finished(job.id) or self._is_claimed(job.id):
                     continue
-                claim = (id, self._owner, _host(), os.getpid(), time.time())
+                claim = (job.id, self._owner, _host(), os.getpid(), time.time())
                 self._db.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?)", claim)
                 claimed.append(job)
         if claimed and self._heartbeat is None:
@@ -137,8 +169,8 @@ class Store:
     def finish(self, job: Job, row: Row) -> None:
         """Write the row of ``job``: ``row`` needs only the results. If there is one already, the first stays."""
         with self._transaction():
-            self._insert(job, row, datetime.now(UTC).isoformat(timespec="seconds"))
-            self._db.execute("DELETE FROM claims WHERE id = ?", (job_id(job),))
+            self._insert(Record(job.id, job.to_json(), row, datetime.now(UTC).isoformat(timespec="seconds")))
+            self._db.execute("DELETE FROM claims WHERE id = ?", (job.id,))
 
     def release(self, jobs: Iterable[Job] | None = None) -> None:
         """Give up this store's claims of ``jobs``, or all, so that another run can have them."""
@@ -146,7 +178,7 @@ class Store:
             if jobs is None:
                 self._db.execute("DELETE FROM claims WHERE owner = ?", (self._owner,))
             else:
-                keys = [(self._owner, job_id(job)) for job in jobs]
+                keys = [(self._owner, job.id) for job in jobs]
                 self._db.executemany("DELETE FROM claims WHERE owner = ? AND id = ?", keys)
 
     def export(self, path: Path | str, **match: Any) -> None:
@@ -166,7 +198,7 @@ class Store:
         records = list(read_rows(Path(path)))
         with self._transaction():
             for record in records:
-                self._insert(record["job"], record["row"], record["finished"])
+                self._insert(record)
 
     def _records(self, match: Row) -> Iterator[tuple[Row, str, str, str]]:
         with _one_line(self.path):
@@ -176,8 +208,8 @@ class Store:
             if all(name in row and row[name] == value for name, value in match.items()):
                 yield row, job, result, finished
 
-    def _insert(self, job: Job, row: Row, finished: str) -> None:
-        id = job_id(job)
+    def _insert(self, record: Record) -> None:
+        id, job, row, finished = record
         given = {**job, "id": id}
         for name in given.keys() & row.keys():
             if _plain(given[name]) != _plain(row[name]):
@@ -234,8 +266,8 @@ def _is_compressed(path: Path) -> bool:
     return path.suffix == ".gz"
 
 
-def read_rows(path: Path) -> Iterator[Row]:
-    """The records that :meth:`Store.export` wrote: id, job, row, finished."""
+def read_rows(path: Path) -> Iterator[Record]:
+    """What :meth:`Store.export` wrote."""
     try:
         content = path.read_bytes()
         lines = (gzip.decompress(content) if _is_compressed(path) else content).decode().splitlines()
@@ -243,10 +275,10 @@ def read_rows(path: Path) -> Iterator[Row]:
         raise InputError(f"{path}: cannot read ({error})") from error
     for number, line in enumerate(lines, 1):
         try:
-            record = json.loads(line)
-            good = isinstance(record["row"], dict) and isinstance(record["finished"], str)
-            good = good and record["id"] == job_id(record["job"])
-        except (ValueError, KeyError, TypeError):
+            record = Record(**json.loads(line))
+            good = isinstance(record.row, dict) and isinstance(record.finished, str)
+            good = good and record.id == job_id(record.job)
+        except (ValueError, TypeError):
             good = False
         if not good:
             raise InputError(f"{path} line {number}: got {line[:60]!r}, expected a row as Store.export writes it")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sargnn.studies.engine import run_bundles
+from sargnn.studies.jobs import TrainingJob, TrainingRow
 from sargnn.studies.protocol import Cell, CellResult, assessment_jobs, bundles, collect, select, selection_jobs
-from sargnn.studies.store import Store, job_id
+from sargnn.studies.store import Store
 
 __all__ = ["Results", "Study", "StudyProgress", "finished_results", "run_study"]
 
 WORK = "sargnn.studies.protocol:work"
+AT_ONCE = 8
+"""Systems or variants of which a GPU trains all jobs on a data set at once."""
 
 Results = dict[tuple[str, str], CellResult]
 """By row and column name."""
@@ -37,16 +40,20 @@ class Study:
         return sum(len(selection_jobs(cell)) + cell.folds * cell.repeats for cell in self.cells.values())
 
 
-def run_study(study: Study, store: Store, progress: StudyProgress, **engine: Any) -> Results:
-    """Compute what the store does not have yet, then give the result of every cell.
+def run_study(study: Study, store: Store, progress: StudyProgress, *, device: str = "cpu", **engine: Any) -> Results:
+    """Compute what the store does not have yet on ``device``, then give the result of every cell.
 
-    ``engine`` are options of :func:`~sargnn.studies.engine.run_bundles`.
+    ``engine`` are further options of :func:`~sargnn.studies.engine.run_bundles`.
     """
     cells = list(study.cells.values())
-    _run([job for cell in cells for job in selection_jobs(cell)], "selecting", store, progress, engine)
+
+    def run(jobs: list[TrainingJob], what: str) -> None:
+        made = bundles(jobs, AT_ONCE if device.startswith("cuda") else None)
+        run_bundles(made, WORK, store, device=device, on_progress=partial(progress, what), **engine)
+
+    run([job for cell in cells for job in selection_jobs(cell)], "selecting")
     chosen = {cell: select(cell, _rows(store, selection_jobs(cell))) for cell in cells}
-    jobs = [job for cell in cells for job in assessment_jobs(cell, chosen[cell])]
-    _run(jobs, "assessing", store, progress, engine)
+    run([job for cell in cells for job in assessment_jobs(cell, chosen[cell])], "assessing")
     return finished_results(study, store)
 
 
@@ -66,11 +73,6 @@ def finished_results(study: Study, store: Store) -> Results:
     return results
 
 
-def _run(jobs: list[dict[str, Any]], what: str, store: Store, progress: StudyProgress, engine: dict[str, Any]) -> None:
-    at_once = 8 if os.environ.get("SARGNN_DEVICE", "cpu").startswith("cuda") else None
-    run_bundles(bundles(jobs, at_once), WORK, store, on_progress=lambda *state: progress(what, *state), **engine)
-
-
-def _rows(store: Store, jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    rows = [store.row(job_id(job)) for job in jobs]
-    return [row for row in rows if row is not None]
+def _rows(store: Store, jobs: Sequence[TrainingJob]) -> list[TrainingRow]:
+    found = ((job, store.row(job)) for job in jobs)
+    return [TrainingRow.from_json(job, row) for job, row in found if row is not None]

@@ -15,7 +15,7 @@ from typing import Any
 
 from sargnn.allocator import keep_freed_memory
 from sargnn.studies.bundles import Ended, Message, compute
-from sargnn.studies.executors import Place, cores
+from sargnn.studies.executors import Executor, cores
 from sargnn.studies.store import Job
 
 __all__ = ["WorkerProcesses"]
@@ -47,11 +47,12 @@ class _Worker:
         self.pipe.close()
 
 
-class WorkerProcesses(Place):
+class WorkerProcesses(Executor):
     """Processes of this machine that share its cores; one that dies is replaced."""
 
-    def __init__(self, work: str, workers: int | None) -> None:
+    def __init__(self, work: str, device: str, workers: int | None) -> None:
         self._work = work
+        self._device = device
         self._workers = workers or cores()
         self._idle: list[_Worker] = []
         self._busy: dict[int, _Worker] = {}
@@ -83,13 +84,13 @@ class WorkerProcesses(Place):
         context = multiprocessing.get_context("spawn")
         here, there = context.Pipe()
         threads = max(1, cores() // self._workers)
-        process = context.Process(target=_serve, args=(there, self._work, threads), daemon=True)
+        process = context.Process(target=_serve, args=(there, self._work, self._device, threads), daemon=True)
         process.start()
         there.close()  # so that the pipe ends when the worker does
         return _Worker(process, here)
 
 
-def _serve(pipe: connection.Connection, work: str, threads: int) -> None:
+def _serve(pipe: connection.Connection, work: str, device: str, threads: int) -> None:
     """The life of a worker process: bundles in, messages out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops its workers
     threading.Thread(target=_die_with_parent, daemon=True).start()
@@ -99,7 +100,7 @@ def _serve(pipe: connection.Connection, work: str, threads: int) -> None:
     torch.set_num_threads(threads)
     with suppress(EOFError, OSError):  # the parent is gone
         while True:
-            for message in compute(work, pipe.recv()):
+            for message in compute(work, pipe.recv(), device):
                 pipe.send(message)
 
 
