@@ -79,7 +79,7 @@ class Measured(NamedTuple):
 def read_measured(files: Iterable[Path]) -> Measured:
     """Every cell whose rows are all in ``files``, which :meth:`Store.export` wrote."""
     files = list(files)
-    facts = facts_in(record["job"] for file in files for record in read_rows(file)).__getitem__
+    facts = facts_in(record.job for file in files for record in read_rows(file)).__getitem__
     with TemporaryDirectory() as folder, Store(Path(folder) / "rows.sqlite") as store:
         for file in files:
             store.import_rows(file)
