@@ -47,7 +47,7 @@ class DenseModel(GraphModel):
     stacked_layouts: ClassVar[tuple[Layout, ...]] = ("padded",)
 
     def encode_padded(self, batch: PaddedBatch) -> Encoding:
-        """What :meth:`encode` gives, for a padded batch; a graph's share must not depend on the others."""
+        """What :meth:`encode` gives, for a padded batch, without a loss; no graph's share depends on the others."""
         raise NotImplementedError
 
     def encode(self, batch: Batch) -> Encoding:
