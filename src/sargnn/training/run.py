@@ -104,7 +104,9 @@ class TrainingRun:
         """
         folder = None if folder is None else Path(folder)
         task = task or task_of(graphs)
-        fold = fold or official(graphs) or holdout(graphs, seed=settings.training.seed)
+        targets = task.targets(graphs)
+        seed = settings.training.seed
+        fold = fold or official(graphs) or holdout(graphs, seed=seed, strata=task.strata(targets))
         going_on = folder is not None and model_folder.prepare(folder, resume)
         if going_on:
             assert folder is not None
@@ -113,6 +115,7 @@ class TrainingRun:
             encoder = Encoder.fit(settings.data, graphs, fold.train)
             trained = TrainedModel.untrained(settings, encoder, task)
         data = trained.tensors(graphs, device, often=True)
+        data.set_targets(targets)
         trained.model.to(device)
         check_supervision(trained.model, data, settings.training)
         state = TrainingState.start(trained.model, task, settings.training)
