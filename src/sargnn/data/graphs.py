@@ -26,7 +26,7 @@ from sargnn.files import write_folder
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-__all__ = ["CELLS", "PARTS", "GraphSet", "chunks", "equal_size", "pack", "ranges"]
+__all__ = ["CELLS", "PARTS", "GraphSet", "chunks", "equal_size", "pack", "pointers", "ranges", "sort_edges"]
 
 PARTS = ("train", "validation", "test", "test-large")
 """What a code of ``GraphSet.part`` means: the official division of a data set that has one."""
@@ -180,8 +180,8 @@ class GraphSet:
                 picked[name] = None if value is None else value[rows]
         return replace(
             self,
-            node_ptr=_pointers(self.node_ptr[index + 1] - self.node_ptr[index]),
-            edge_ptr=_pointers(self.edge_ptr[index + 1] - self.edge_ptr[index]),
+            node_ptr=pointers(self.node_ptr[index + 1] - self.node_ptr[index]),
+            edge_ptr=pointers(self.edge_ptr[index + 1] - self.edge_ptr[index]),
             edges=self.edges[:, edges],
             graph_names=self.graph_names and tuple(self.graph_names[g] for g in index.tolist()),
             **picked,
@@ -290,14 +290,14 @@ def _row_by_row(values: np.ndarray) -> Iterator[memoryview]:
     return (block.data for block in blocks)
 
 
-def ranges(pointers: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """The rows ``pointers[g]:pointers[g + 1]`` of every ``g`` in ``index``, one after the other.
+def ranges(starts: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """The rows ``starts[g]:starts[g + 1]`` of every ``g`` in ``index``, one after the other.
 
     >>> ranges(np.array([0, 2, 5]), np.array([1, 0])).tolist()
     [2, 3, 4, 0, 1]
     """
-    lengths = pointers[index + 1] - pointers[index]
-    shifts = pointers[index] - (np.cumsum(lengths) - lengths)
+    lengths = starts[index + 1] - starts[index]
+    shifts = starts[index] - (np.cumsum(lengths) - lengths)
     return np.repeat(shifts, lengths) + np.arange(lengths.sum())
 
 
@@ -309,7 +309,7 @@ def pack(graphs: Sequence[tuple[int, Any]], *, name: str = "graphs", **arrays: A
     >>> pack([(2, [(1, 0), (0, 1), (0, 1)])]).edges.tolist()
     [[1, 0], [0, 1]]
     """
-    node_ptr = _pointers([n for n, _ in graphs])
+    node_ptr = pointers([n for n, _ in graphs])
     lists = [np.asarray(e, dtype=np.int64).reshape(-1, 2) for _, e in graphs]
     graph = np.repeat(np.arange(len(graphs)), [len(e) for e in lists])
     source, target = np.concatenate([*lists, np.empty((0, 2), np.int64)]).T
@@ -327,7 +327,7 @@ def pack(graphs: Sequence[tuple[int, Any]], *, name: str = "graphs", **arrays: A
         if value is not None:
             arrays[key] = np.asarray(value, dtype=kinds[key]) if key in kinds else tuple(value)
     edges = np.stack([source, target])[:, order].astype(np.int32)
-    return GraphSet(name=name, node_ptr=node_ptr, edge_ptr=_pointers(counts), edges=edges, **arrays)
+    return GraphSet(name=name, node_ptr=node_ptr, edge_ptr=pointers(counts), edges=edges, **arrays)
 
 
 def sort_edges(graph: np.ndarray, source: np.ndarray, target: np.ndarray, graphs: int) -> tuple[np.ndarray, np.ndarray]:
@@ -359,5 +359,6 @@ def chunks(index: np.ndarray, length: int) -> Iterator[np.ndarray]:
     return (index[start : start + length] for start in range(0, len(index), length))
 
 
-def _pointers(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+def pointers(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+    """int64 [G + 1]: where the rows of each graph start, from the number of its rows."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sargnn.data.graphs import PARTS, GraphSet, equal_size, pack
+from sargnn.data.graphs import PARTS, GraphSet, equal_size, pack, pointers
 from sargnn.errors import InputError
 
 __all__ = ["motifs", "triangles"]
@@ -151,7 +151,7 @@ def _mixed(rng: np.random.Generator, classes: list[list[Drawn]]) -> list[tuple[i
 
 def _assembled(graphs: tuple[Drawn, ...], **fields: Any) -> GraphSet:
     sizes = np.array([n for n, _ in graphs], np.int64)
-    node_ptr = np.concatenate([[0], np.cumsum(sizes)])
+    node_ptr = pointers(sizes)
     saliency = np.empty(node_ptr[-1], np.float32)
     columns = []
     for batch in equal_size(sizes):
@@ -167,7 +167,7 @@ def _assembled(graphs: tuple[Drawn, ...], **fields: Any) -> GraphSet:
     return GraphSet(
         name="TRIANGLES",
         node_ptr=node_ptr,
-        edge_ptr=np.concatenate([[0], np.cumsum(np.bincount(graph, minlength=len(graphs)))]),
+        edge_ptr=pointers(np.bincount(graph, minlength=len(graphs))),
         edges=np.stack([source, target])[:, order],
         true_saliency=saliency,
         classes=CLASSES,

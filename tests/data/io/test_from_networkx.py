@@ -127,7 +127,7 @@ def test_many_windows_are_one_set(monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = [labelled(nx.relabel_nodes(nx.path_graph(2 + g % 3), str), g % 2) for g in range(10)]
     graphs[7] = labelled(nx.relabel_nodes(graphs[7], {"0": "zero"}), 1)
     whole = load(graphs)
-    monkeypatch.setattr("sargnn.data.io.assembler.WINDOW", 3)
+    monkeypatch.setattr("sargnn.data.io.assembler.CHUNK", 3)
     parts = load(graphs)
     assert parts.fingerprint == whole.fingerprint
     assert parts.node_names.tolist() == whole.node_names.tolist()

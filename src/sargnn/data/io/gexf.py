@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sargnn.data.io.records import Record
+from sargnn.data.io.graph_records import Record
 from sargnn.data.io.safe_xml import Declared, Element, XmlFile
 from sargnn.data.problems import Problems, shown
 

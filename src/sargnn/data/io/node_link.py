@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sargnn.data.io.records import Record
+from sargnn.data.io.graph_records import Record
 from sargnn.data.problems import Problems, kind_of, refused, shown
 
 __all__ = ["read_json", "read_json_lines"]

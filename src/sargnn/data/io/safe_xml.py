@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from sargnn.data.io.records import Record
+from sargnn.data.io.graph_records import Record
 from sargnn.data.problems import InputErrors, Problems, refused, shown
 from sargnn.errors import InputError
 

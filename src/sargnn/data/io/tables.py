@@ -24,8 +24,8 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.io.assembler import Assembler
 from sargnn.data.io.columns import text_of
 from sargnn.data.io.csv_files import CsvTable
+from sargnn.data.io.graph_records import ChunkColumns, GraphChunk
 from sargnn.data.io.parquet_files import ParquetTable
-from sargnn.data.io.records import Rows, Window
 from sargnn.data.io.table_chunks import Chunk, SplitTable, TableFile
 from sargnn.data.problems import Problems, refused, shown
 
@@ -55,8 +55,8 @@ def read_tables(folder: Path, problems: Problems, *, labels: str | None = None, 
     graphs, nodes, edges = (_Opened(folder, name, problems) for name in COLUMNS)
     problems.stop()
     assembler = Assembler(folder.resolve().name, problems, labels=labels, cells=nodes.table.cells, file=graphs.file)
-    for window in _Reader(graphs, nodes, edges).windows():
-        assembler.add(window)
+    for chunk in _Reader(graphs, nodes, edges).graph_chunks():
+        assembler.add(chunk)
     return assembler.finish(labelled=labelled)
 
 
@@ -108,13 +108,13 @@ class _Opened:
         values = self.values(part, *names)
         return list(map(str.strip, values)) if self.table.cells else [_id(value) for value in values]
 
-    def rows(self, part: _Part, start: int, name: Callable[[int], str] = lambda row: "") -> Rows:
+    def rows(self, part: _Part, start: int, name: Callable[[int], str] = lambda row: "") -> ChunkColumns:
         """The columns, but for those that say which graph and node; ``start`` is the first graph."""
         special = {self.table.column(*names) for names in COLUMNS[self.name]}
         if self.name == "graphs":
             special.add(self.table.column("directed"))
         wanted = [(i, header) for i, header in enumerate(self.table.header) if header and i not in special]
-        return Rows(
+        return ChunkColumns(
             graph=part.graph - start,
             columns={header: part.chunk.columns[i] for i, header in wanted},
             place=lambda row: (self.file, int(part.chunk.lines[row])),
@@ -139,13 +139,13 @@ class _Reader:
                 first_rows.append(row)
         self.rows = whole.take(np.array(first_rows, np.int64))
 
-    def windows(self) -> Iterator[Window]:
+    def graph_chunks(self) -> Iterator[GraphChunk]:
         """The graphs, as many at once as fit into memory."""
         total = len(self.rows)
         parts = min(-(-(self.nodes.table.size + self.edges.table.size) // PART), MOST_PARTS, total)
         if parts < 2:
             if total:
-                yield self._window(0, total, self._whole(self.nodes), self._whole(self.edges))
+                yield self._graph_chunk(0, total, self._whole(self.nodes), self._whole(self.edges))
             return
         bounds = np.linspace(0, total, parts + 1).astype(int).tolist()
         with TemporaryDirectory(prefix="sargnn-") as folder:
@@ -155,7 +155,7 @@ class _Reader:
                 split[-1].fill(self._chunks(opened))
             for part in range(parts):
                 nodes, edges = (_Part(*table.read(part)) for table in split)
-                yield self._window(bounds[part], bounds[part + 1], nodes, edges)
+                yield self._graph_chunk(bounds[part], bounds[part + 1], nodes, edges)
 
     def _whole(self, opened: _Opened) -> _Part:
         found = list(self._chunks(opened))
@@ -173,7 +173,7 @@ class _Reader:
             known = np.flatnonzero(graph >= 0)
             yield (graph, chunk) if len(known) == len(graph) else (graph[known], chunk.take(known))
 
-    def _window(self, start: int, end: int, nodes: _Part, edges: _Part) -> Window:
+    def _graph_chunk(self, start: int, end: int, nodes: _Part, edges: _Part) -> GraphChunk:
         """The graphs from ``start`` to ``end`` with their nodes and edges."""
         nodes = nodes.sorted()
         graphs = _Part(np.arange(start, end), self.rows.take(np.arange(start, end)))
@@ -183,7 +183,7 @@ class _Reader:
         first = self._first_nodes(graphs, node_rows.graph)[edge_rows.graph]
         position = self._positions(nodes, ids)
         names = self.graphs.ids(graphs, "graph")
-        return Window(
+        return GraphChunk(
             graphs=self.graphs.rows(graphs, start),
             nodes=node_rows,
             edges=edge_rows,

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sargnn.data.graphs import EDGE_ARRAYS, NODE_ARRAYS, GraphSet, sort_edges
+from sargnn.data.graphs import EDGE_ARRAYS, NODE_ARRAYS, GraphSet, pointers, sort_edges
 from sargnn.data.problems import MOST, InputErrors, Problem, Problems, merged_note, refused
 from sargnn.errors import InputError
 
@@ -342,7 +342,7 @@ def assemble(
     """
     order = np.argsort(graph, kind="stable")
     sizes = np.bincount(graph)
-    node_ptr = np.concatenate([[0], np.cumsum(sizes)])
+    node_ptr = pointers(sizes)
     position = np.empty(len(graph), dtype=np.int64)
     position[order] = np.arange(len(graph)) - np.repeat(node_ptr[:-1], sizes)
     keep, counts = sort_edges(graph[source], position[source], position[target], len(sizes))
@@ -354,7 +354,7 @@ def assemble(
     return GraphSet(
         name=name,
         node_ptr=node_ptr,
-        edge_ptr=np.concatenate([[0], np.cumsum(counts)]),
+        edge_ptr=pointers(counts),
         edges=np.stack([position[source[keep]], position[target[keep]]]).astype(np.int32),
         notes=tuple(notes),
         **{field: value[rows[field]] if field in rows else value for field, value in fields.items()},
