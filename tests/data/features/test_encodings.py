@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sargnn.data import set_chunks
-from sargnn.data.features import walks_and_rings as structure
+from sargnn.data.features import component_features as structure
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.features.encodings import ENCODINGS, DataConfig
 from sargnn.data.graphs import GraphSet, equal_size, pack

@@ -11,15 +11,15 @@ import numpy as np
 from sargnn.data.features.encodings import (
     COSTLY,
     ENCODINGS,
-    OWN,
+    GIVEN,
     Attributes,
     DataConfig,
     Degree,
     Encoding,
     Labels,
-    check_name,
-    own_inputs,
+    check_each,
 )  # fmt: skip
+from sargnn.data.features.given_inputs import given_inputs
 from sargnn.data.graphs import GraphSet
 from sargnn.data.set_chunks import Element, SetChunks
 from sargnn.errors import InputError
@@ -57,21 +57,21 @@ class Encoder:
         nodes, edges = next(training.rows("node")), next(training.rows("edge"))
         if not len(nodes):
             raise InputError(f"got no nodes, expected training graphs, in {graphs.name}")
-        found = own_inputs(graphs, "node", nodes) or ("degree",)
+        found = given_inputs(graphs, "node", nodes) or ("degree",)
         names = _chosen(config.encodings, found)
         encodings = tuple(ENCODINGS[name].fit(config, training) for name in names)
         notes: tuple[str, ...] = ()
         if "auto" in config.encodings and found == ("degree",):
             [last] = [encoding.max_degree for encoding in encodings if isinstance(encoding, Degree)]
             notes = (f"{graphs.name} has no node inputs: using one-hot degree, 0..{last}",)
-        of_each_edge = own_inputs(graphs, "edge", edges)
+        of_each_edge = given_inputs(graphs, "edge", edges)
         if of_each_edge and not config.edge_encodings:
             what = " and ".join(of_each_edge)
             notes += (
                 f"{graphs.name} has {what} of edges, which are not used: see data.edge_encodings, or sargnn-plus",
             )
         edge_names = _chosen(config.edge_encodings, of_each_edge)
-        of_edges = tuple(OWN[name].fit(config, training, "edge") for name in edge_names)
+        of_edges = tuple(GIVEN[name].fit(config, training, "edge") for name in edge_names)
         of_graphs = (Attributes.fit(config, training, "graph"),) if config.graph_inputs else ()
         return cls(encodings, notes, of_edges, of_graphs)
 
@@ -212,7 +212,7 @@ def _blocks_from_json(content: dict[str, Any], field: str, of: Element) -> tuple
 def _encoding_from_json(block: Any, where: str) -> Encoding:
     if not isinstance(block, dict) or not isinstance(block.get("encoding"), str):
         raise InputError(f"{where}: got {block!r}, expected {{'encoding': NAME, ...}}")
-    check_name(block["encoding"], tuple(ENCODINGS), where)
+    check_each((block["encoding"],), tuple(ENCODINGS), where)
     kind = ENCODINGS[block["encoding"]]
     values = {key: value for key, value in block.items() if key != "encoding"}
     hints = get_type_hints(kind)
@@ -229,7 +229,7 @@ def _encoding_from_json(block: Any, where: str) -> Encoding:
 def _parsed(hint: Any, value: Any, where: str) -> Any:
     """A JSON value as the type of a field: str, int, float, a choice of words, or a tuple of one of them."""
     if get_origin(hint) is Literal:
-        check_name(str(value), get_args(hint), where)
+        check_each((str(value),), get_args(hint), where)
         return value
     if get_origin(hint) is tuple and isinstance(value, list):
         return tuple(_parsed(get_args(hint)[0], v, f"{where}[{i}]") for i, v in enumerate(value))
