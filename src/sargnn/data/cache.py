@@ -1,8 +1,8 @@
 """Sets that are known by name: fetched once, parsed once, then opened from a cache folder.
 
-The cache holds ``NAME.zip`` as it was fetched and ``parsed/NAME-CHECKSUM-READER``, the graphs that this
-version of the reader found in exactly that zip. So nothing stale is ever opened, and no lock is needed: two
-processes that fill the cache at the same time write the same thing, each in one rename.
+The cache holds ``NAME.zip`` as it was fetched and ``parsed/NAME-CHECKSUM-READER``, the graphs that this version of the
+reader found in exactly that zip. So nothing stale is ever opened, and no lock is needed: two processes that fill the
+cache at the same time write the same thing, each in one rename.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import urllib.request
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError
@@ -21,13 +20,13 @@ from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 from sargnn.files import write_file
 
-__all__ = ["cached", "data_folder"]
+__all__ = ["Archive", "data_folder", "fetch"]
 
 OFFICIAL = "https://www.chrsmrrs.com/graphkerneldatasets"
 """Where PyTorch Geometric downloads the TU sets from."""
 
 READER = "r2"
-"""To be changed whenever the same zip would be read to another :class:`GraphSet`."""
+"""Change it whenever the same zip would be read to another :class:`GraphSet`."""
 
 PATIENCE = 60.0
 """Seconds without an answer after which a download fails."""
@@ -40,35 +39,55 @@ def data_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sargnn"
 
 
-def cached(name: str, parse: Callable[[bytes, str], GraphSet]) -> GraphSet:
-    """The set ``name`` from the cache, filled if need be; ``parse`` is given the zip and where it came from.
+@dataclass(frozen=True)
+class Archive:
+    """The zip of a set known by name."""
 
-    A zip that ``parse`` refuses does not stay in the cache. A cache that cannot be written is done without,
-    with a note in the set.
-    """
-    archive = data_folder() / f"{name}.zip"
-    try:
-        content, origin = archive.read_bytes(), str(archive)
-    except OSError:
-        origin = _address(name)
-        content = _fetch(origin, name)
-    parsed = data_folder() / "parsed" / f"{name}-{hashlib.sha256(content).hexdigest()[:16]}-{READER}"
-    with suppress(InputError):  # not there yet, or damaged
-        return GraphSet.open(parsed)
-    try:
-        graphs = parse(content, origin)
-    except InputError:
+    name: str
+    content: bytes
+    origin: str
+    """Where it came from: the file in the cache, or an address."""
+
+    @classmethod
+    def find(cls, name: str) -> Archive:
+        """From the cache, else fetched."""
+        kept = data_folder() / f"{name}.zip"
+        try:
+            return cls(name, kept.read_bytes(), str(kept))
+        except OSError:
+            url = _address(name)
+            hint = f"set SARGNN_MIRROR to a folder or base URL that holds {name}.zip"
+            return cls(name, fetch(url, "cannot fetch", hint), url)
+
+    @property
+    def kept(self) -> Path:
+        return data_folder() / f"{self.name}.zip"
+
+    @property
+    def parsed(self) -> Path:
+        return data_folder() / "parsed" / f"{self.name}-{hashlib.sha256(self.content).hexdigest()[:16]}-{READER}"
+
+    def open(self) -> GraphSet | None:
+        """The graphs as parsed before, if they were and are intact."""
+        with suppress(InputError):
+            return GraphSet.open(self.parsed)
+        return None
+
+    def keep(self, graphs: GraphSet) -> GraphSet:
+        """``graphs`` as parsed from the zip, with a note if the cache cannot be written."""
+        try:
+            if self.origin != str(self.kept):
+                write_file(self.kept, self.content)
+            graphs.save(self.parsed)
+        except InputError as error:
+            if not self.parsed.exists():  # else another process was faster
+                return replace(graphs, notes=(*graphs.notes, f"not cached: {error}"))
+        return graphs
+
+    def discard(self) -> None:
+        """Take a zip that cannot be read out of the cache."""
         with suppress(OSError):
-            archive.unlink(missing_ok=True)
-        raise
-    try:
-        if origin != str(archive):
-            write_file(archive, content)
-        graphs.save(parsed)
-    except InputError as error:
-        if not parsed.exists():  # else another process was faster
-            return replace(graphs, notes=(*graphs.notes, f"not cached: {error}"))
-    return graphs
+            self.kept.unlink(missing_ok=True)
 
 
 def _address(name: str) -> str:
@@ -78,12 +97,12 @@ def _address(name: str) -> str:
     return f"{base.rstrip('/')}/{name}.zip"
 
 
-def _fetch(url: str, name: str) -> bytes:
+def fetch(url: str, failure: str, hint: str) -> bytes:
+    """What ``url`` holds; an error says ``failure``, why, and the ``hint``."""
     try:
         with urllib.request.urlopen(url, timeout=PATIENCE) as response:
-            return response.read()  # in one go, because only then a connection that breaks off is an error
+            return bytes(response.read())  # in one go, because only then a connection that breaks off is an error
     except (OSError, HTTPException, ValueError) as error:
         if isinstance(error, HTTPError):
             error.close()  # it is an answer too, with a socket of its own
-        hint = f"set SARGNN_MIRROR to a folder or base URL that holds {name}.zip"
-        raise InputError(f"{url}: cannot fetch ({error}); {hint}") from error
+        raise InputError(f"{url}: {failure} ({error}); {hint}") from error

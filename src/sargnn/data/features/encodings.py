@@ -274,8 +274,8 @@ class Laplacian(Encoding):
 
     An eigenvector is known up to its sign. Its sign makes its sum of cubes positive; where that sum vanishes (a
     symmetry of the graph turns the vector around), its absolute values are taken. Both rules commute with any
-    renumbering of the nodes. The basis for a *repeated* eigenvalue stays arbitrary, as in a cycle, a star, or two equal components:
-    renumbering the nodes may give other eigenvectors.
+    renumbering of the nodes. The basis for a *repeated* eigenvalue stays arbitrary, as in a cycle, a star, or two
+    equal components: renumbering the nodes may give other eigenvectors.
     """
 
     vectors: int
