@@ -30,7 +30,7 @@ TREE_NODES = 20
 """Nodes of the tree that carries a motif, as in BA-2Motifs."""
 
 Drawn = tuple[int, bytes]
-"""A graph: its number of nodes, and the upper triangle of its matrix row by row, eight pairs a byte."""
+"""A graph: its number of nodes, and the upper triangle of its matrix row by row, eight pairs per byte."""
 
 
 def triangles(
@@ -45,8 +45,8 @@ def triangles(
 
     A candidate has N nodes, uniform in 4..25 (26..100 for ``test_large``), and floor((1 + u) N) edges, u
     uniform in [0, 1), or as many as there is room for; all graphs with that many edges are equally likely.
-    Candidates with 1..10 triangles are kept in the order drawn until each number has its equal share, of
-    identical ones (equal matrices, not just isomorphic) the first only. Each class is then shuffled and divided.
+    Candidates with 1..10 triangles are kept in the order drawn until each class is full, of
+    identical ones (equal matrices, not just isomorphic) the first only. Each class is then shuffled and split.
     The order is train, validation and test, each sorted by class, then the large test in random order; ``part``
     says which is which. The true saliency of a node is the number of triangles through it.
     ``progress(done, total)`` is told the number of graphs found.

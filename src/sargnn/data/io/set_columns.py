@@ -1,4 +1,4 @@
-"""A :class:`GraphSet` as plain values by name, for the forms that have names: the reverse of the assembler."""
+"""A :class:`GraphSet` as named columns, for the forms that have names: the reverse of the assembler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from sargnn.data.graphs import PARTS, GraphSet
 from sargnn.errors import InputError
 
-__all__ = ["PlainSet", "exact", "undirected"]
+__all__ = ["SetColumns", "exact", "undirected"]
 
 RESERVED = {
     "graph": ("graph", "label", "directed", "graph_name", "part"),
@@ -23,12 +23,12 @@ Columns = dict[str, list[Any]]
 
 
 @dataclass(frozen=True)
-class PlainSet:
+class SetColumns:
     """What is known of every graph, node and edge; an edge that leads both ways is there once.
 
     >>> from sargnn.data.graphs import pack
-    >>> plain = PlainSet.of(pack([(2, [(0, 1), (1, 0)])], y=[0], classes=["pair"], node_attributes=[[0.5], [1]]))
-    >>> plain.graphs, plain.nodes, plain.ends.tolist(), plain.directed.tolist()
+    >>> columns = SetColumns.of(pack([(2, [(0, 1), (1, 0)])], y=[0], classes=["pair"], node_attributes=[[0.5], [1]]))
+    >>> columns.graphs, columns.nodes, columns.ends.tolist(), columns.directed.tolist()
     ({'label': ['pair']}, {'attribute_0': [0.5, 1]}, [[0], [1]], [False])
     """
 
@@ -44,7 +44,7 @@ class PlainSet:
     edges: Columns
 
     @classmethod
-    def of(cls, graphs: GraphSet) -> PlainSet:
+    def of(cls, graphs: GraphSet) -> SetColumns:
         directed = ~undirected(graphs)
         source, target = graphs.edges
         kept = np.flatnonzero(directed[graphs.edge_graph] | (source <= target))
