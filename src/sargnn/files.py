@@ -21,7 +21,7 @@ UNFINISHED = ".part"
 
 
 def write_file(path: Path, content: bytes | str) -> None:
-    """Replace ``path`` by ``content`` at once: a reader sees the old file or the new one, whatever dies.
+    """Replace ``path`` by ``content`` at once: a reader sees the old file or the new one.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

@@ -44,7 +44,7 @@ def atom_symbols(graphs: GraphSet) -> np.ndarray | None:
         names = MUTAG_ATOMS
     if not all(SYMBOL.fullmatch(name) for name in names):
         return None
-    return np.array(names)[graphs.node_labels]
+    return np.asarray(np.array(names)[graphs.node_labels])
 
 
 def bond_orders(graphs: GraphSet) -> np.ndarray:
@@ -54,7 +54,7 @@ def bond_orders(graphs: GraphSet) -> np.ndarray:
         names = MUTAG_BONDS
     if graphs.edge_labels is None or not set(names) <= set(MUTAG_BONDS):
         return np.full(graphs.num_edges, "single")
-    return np.array(names)[graphs.edge_labels]
+    return np.asarray(np.array(names)[graphs.edge_labels])
 
 
 def known_causes(graphs: GraphSet) -> dict[str, np.ndarray]:

@@ -275,7 +275,8 @@ class GraphSet:
 
 def _mapped(path: Path) -> np.ndarray:
     try:
-        return np.load(path, mmap_mode="r")
+        mapped: np.ndarray = np.load(path, mmap_mode="r")
+        return mapped
     except (EOFError, ValueError) as error:
         raise InputError(f"{path}: not a readable array ({' '.join(str(error).split())})") from error
 

@@ -109,7 +109,7 @@ def _kept(kind: str, name: str, shape: tuple[int, int], compute: Callable[[], np
     with suppress(OSError, ValueError, EOFError):  # not there, or damaged
         values = np.load(kept)
         if values.shape == shape and values.dtype == np.float64:
-            return values
+            return np.asarray(values)
     start = time.perf_counter()
     values = compute()
     if time.perf_counter() - start > KEPT_SECONDS:
@@ -203,7 +203,7 @@ def _sparse_eigenvectors(walk: csr_array, count: int) -> tuple[np.ndarray, np.nd
 def _fix_sign(vectors: np.ndarray) -> np.ndarray:
     """[C, n, k]: each vector with a positive sum of cubes, or its absolute values where that sum vanishes."""
     cubes = (vectors**3).sum(axis=1, keepdims=True)
-    return np.where(np.abs(cubes) < 1e-8, np.abs(vectors), vectors * np.sign(cubes))
+    return np.asarray(np.where(np.abs(cubes) < 1e-8, np.abs(vectors), vectors * np.sign(cubes)))
 
 
 def _rank_within(graph: np.ndarray, value: np.ndarray) -> np.ndarray:

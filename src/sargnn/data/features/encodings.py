@@ -176,7 +176,7 @@ class Attributes(Encoding):
         values = given_attributes(graphs, self.of)
         if values.shape[1] != len(self.mean):
             raise InputError(f"got {values.shape[1]} {self.of} attributes, expected {len(self.mean)}, in {graphs.name}")
-        return np.clip(over_deviation(values - self.mean, self.std), -FARTHEST, FARTHEST)
+        return np.asarray(np.clip(over_deviation(values - self.mean, self.std), -FARTHEST, FARTHEST))
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,12 @@ __all__ = ["moments", "over_deviation"]
 
 
 def over_deviation(values: np.ndarray, deviation: tuple[float, ...] | float) -> np.ndarray:
-    """Columns over their deviations in training; one that was constant there is 0 wherever it is not, since no weight
-    has learned what it means.
+    """Columns over their deviations in training; one that was constant there is 0, since no weight has learned it.
 
     >>> over_deviation(np.array([[3.0, 1.1]]), (2.0, 0.0)).tolist()
     [[1.5, 0.0]]
     """
-    return np.divide(values, deviation, out=np.zeros(values.shape), where=np.asarray(deviation) > 0)
+    return np.asarray(np.divide(values, deviation, out=np.zeros(values.shape), where=np.asarray(deviation) > 0))
 
 
 def moments(blocks: Iterable[np.ndarray]) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -46,11 +45,11 @@ class _Moments:
     def joined(self, other: _Moments) -> _Moments:
         """Those of both together (Chan et al., 1979), without the cancellation of a difference of sums of squares."""
         rows = self.rows + other.rows
-        share, apart = other.rows / rows, other.mean - self.mean
+        weight, apart = other.rows / rows, other.mean - self.mean
         return _Moments(
             rows,
-            self.mean + share * apart,
-            (1 - share) * self.variance + share * other.variance + share * (1 - share) * apart**2,
+            self.mean + weight * apart,
+            (1 - weight) * self.variance + weight * other.variance + weight * (1 - weight) * apart**2,
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
         )

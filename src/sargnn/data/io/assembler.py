@@ -40,6 +40,9 @@ CHUNK = 4096
 LONGEST = 4096
 """Numbers in a list that becomes columns."""
 
+Row = tuple[str, str | None, int | None, int]
+"""What messages call a row, its file and line, and its graph."""
+
 LISTED = 20
 """Graphs left out that get a note of their own, at most."""
 
@@ -82,7 +85,7 @@ class Assembler:
         self.graphs = 0
         """Number added so far."""
         self._columns: dict[str, dict[str, Column]] = {"graph": {}, "node": {}, "edge": {}}
-        self._first: dict[str, tuple[Any, ...]] = {}
+        self._first: dict[str, Row] = {}
         """The first row of all (see :meth:`_row`), for when its chunk is gone."""
         self._sizes: list[np.ndarray] = []
         self._edge_counts: list[np.ndarray] = []
@@ -116,7 +119,7 @@ class Assembler:
         self._merged += len(graph) - int((order < len(graph)).sum())
         self._edges.extend(ends.T[order])
         self._edge_counts.append(counts)
-        return row[order]
+        return np.asarray(row[order])
 
     def _add_columns(
         self, each: str, rows: ChunkColumns, columns: Mapping[str, Sequence[Any]], keep: np.ndarray | None = None
@@ -140,8 +143,7 @@ class Assembler:
     def _tell(self, rows: ChunkColumns, name: str, row: int, got: str, expected: str) -> Problem:
         return _problem(self._row(rows, row), name, got, expected)
 
-    def _row(self, rows: ChunkColumns, row: int) -> tuple[Any, ...]:
-        """What messages call a row, its file and line, and its graph."""
+    def _row(self, rows: ChunkColumns, row: int) -> Row:
         return rows.name(row), *rows.place(row), self.graphs + int(rows.graph[row])
 
     def finish(self, *, labelled: bool = True) -> GraphSet:
@@ -210,9 +212,9 @@ class Assembler:
         return fields
 
 
-def _problem(row: tuple[Any, ...], name: str, got: str, expected: str) -> Problem:
-    thing, *place = row
-    return Problem(f"got {got} in {shown(name)}{thing}, expected {expected}", *place, name)
+def _problem(row: Row, name: str, got: str, expected: str) -> Problem:
+    thing, file, line, graph = row
+    return Problem(f"got {got} in {shown(name)}{thing}, expected {expected}", file, line, graph, name)
 
 
 def _flat(columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Sequence[Any]]]:

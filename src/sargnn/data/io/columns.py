@@ -93,7 +93,7 @@ class Column:
         self.each = each
         """What has a value: ``"graph"``, ``"node"`` or ``"edge"``."""
         self.kind = kind
-        """``"categories"`` or ``"numbers"`` where that is settled, else what most of the values are."""
+        """``"categories"`` or ``"numbers"`` if fixed, else what most of the values are."""
         self.cells = cells
         """Whether everything was written as text, as in a CSV file, so that the text ``"1"`` is a number."""
         self._rows = 0
@@ -214,17 +214,17 @@ class Column:
         codes = self._codes.take()
         if len(self._numbers):
             self._name_numbers(self._numbers.take(), codes)
-        pieces = [slice(start, start + CHUNK) for start in range(0, len(codes), CHUNK)]
+        chunks = [slice(start, start + CHUNK) for start in range(0, len(codes), CHUNK)]
         present = np.zeros(len(self._codes_of) + 1, bool)
-        for piece in pieces:
-            present[codes[piece]] = True
+        for chunk in chunks:
+            present[codes[chunk]] = True
         texts = list(self._codes_of)
         names = sorted((text for text, is_there in zip(texts, present, strict=False) if is_there), key=natural_order)
         rank = np.full(len(texts) + 1, -1, np.int64)
         rank[[self._codes_of[name] for name in names]] = np.arange(len(names))
         found = np.empty(len(codes), np.int64)
-        for piece in pieces:
-            found[piece] = rank[codes[piece]]
+        for chunk in chunks:
+            found[chunk] = rank[codes[chunk]]
         return found, tuple(names)
 
     def _name_numbers(self, numbers: np.ndarray, codes: np.ndarray) -> None:

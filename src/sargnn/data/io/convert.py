@@ -89,7 +89,8 @@ def _to_tables(graphs: GraphSet, path: Path) -> list[str]:
 
 def _positions(graphs: GraphSet) -> list[int]:
     """The number of each node in its graph."""
-    return (np.arange(graphs.num_nodes) - graphs.node_ptr[graphs.node_graph]).tolist()
+    positions: list[int] = (np.arange(graphs.num_nodes) - graphs.node_ptr[graphs.node_graph]).tolist()
+    return positions
 
 
 def _write_csv(path: Path, columns: Columns) -> None:

@@ -69,7 +69,7 @@ def undirected(graphs: GraphSet) -> np.ndarray:
     for values in (graphs.edge_labels, graphs.edge_attributes):
         if values is not None:
             same &= (values[place] == values).reshape(len(same), -1).all(axis=1)
-    return np.bincount(graphs.edge_graph[~same], minlength=len(graphs)) == 0
+    return np.asarray(np.bincount(graphs.edge_graph[~same], minlength=len(graphs)) == 0)
 
 
 def exact(values: np.ndarray) -> list[float | int]:

@@ -2,8 +2,8 @@
 
 ===============  ================================================================================================
 ``graphs.csv``   ``graph`` and, where known, ``label``; ``directed`` (true or false) where an edge leads one way
-``nodes.csv``    ``graph``, ``node`` (or ``id``), then whatever there is to say of a node
-``edges.csv``    ``graph``, ``source``, ``target``, then whatever there is to say of an edge
+``nodes.csv``    ``graph``, ``node`` (or ``id``), then the attributes of the node
+``edges.csv``    ``graph``, ``source``, ``target``, then the attributes of the edge
 ===============  ================================================================================================
 
 The graphs are in the order of ``graphs.csv``; rows of the others may come in any order. Tables too large to be in
@@ -61,7 +61,7 @@ def read_tables(folder: Path, problems: Problems, *, labels: str | None = None, 
 
 
 class _Opened:
-    """One of the tables: its rows, and complaints about them."""
+    """One of the tables: its rows, and their problems."""
 
     def __init__(self, folder: Path, name: str, problems: Problems) -> None:
         files = {suffix: folder / f"{name}{suffix}" for suffix in (".csv", ".parquet")}
