@@ -11,7 +11,7 @@ import hashlib
 import os
 import urllib.request
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError
@@ -20,7 +20,7 @@ from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 from sargnn.files import write_file
 
-__all__ = ["Archive", "data_folder", "fetch"]
+__all__ = ["archive_path", "data_folder", "fetch", "find_archive", "keep", "parsed_folder"]
 
 OFFICIAL = "https://www.chrsmrrs.com/graphkerneldatasets"
 """Where PyTorch Geometric downloads the TU sets from."""
@@ -39,55 +39,35 @@ def data_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sargnn"
 
 
-@dataclass(frozen=True)
-class Archive:
-    """The zip of a set known by name."""
+def archive_path(name: str) -> Path:
+    """Where the zip of a set is kept."""
+    return data_folder() / f"{name}.zip"
 
-    name: str
-    content: bytes
-    origin: str
-    """Where it came from: the file in the cache, or an address."""
 
-    @classmethod
-    def find(cls, name: str) -> Archive:
-        """From the cache, else fetched."""
-        kept = data_folder() / f"{name}.zip"
-        try:
-            return cls(name, kept.read_bytes(), str(kept))
-        except OSError:
-            url = _address(name)
-            hint = f"set SARGNN_MIRROR to a folder or base URL that holds {name}.zip"
-            return cls(name, fetch(url, "cannot fetch", hint), url)
+def find_archive(name: str) -> tuple[bytes, str]:
+    """The zip of a set and where it came from: the cache, else the mirror or the official address."""
+    with suppress(OSError):
+        return archive_path(name).read_bytes(), str(archive_path(name))
+    hint = f"set SARGNN_MIRROR to a folder or base URL that holds {name}.zip"
+    return fetch(_address(name), "cannot fetch", hint), _address(name)
 
-    @property
-    def kept(self) -> Path:
-        return data_folder() / f"{self.name}.zip"
 
-    @property
-    def parsed(self) -> Path:
-        return data_folder() / "parsed" / f"{self.name}-{hashlib.sha256(self.content).hexdigest()[:16]}-{READER}"
+def parsed_folder(name: str, content: bytes) -> Path:
+    """Where the graphs are kept that were read from the zip ``content``."""
+    return data_folder() / "parsed" / f"{name}-{hashlib.sha256(content).hexdigest()[:16]}-{READER}"
 
-    def open(self) -> GraphSet | None:
-        """The graphs as parsed before, if they were and are intact."""
-        with suppress(InputError):
-            return GraphSet.open(self.parsed)
-        return None
 
-    def keep(self, graphs: GraphSet) -> GraphSet:
-        """``graphs`` as parsed from the zip, with a note if the cache cannot be written."""
-        try:
-            if self.origin != str(self.kept):
-                write_file(self.kept, self.content)
-            graphs.save(self.parsed)
-        except InputError as error:
-            if not self.parsed.exists():  # else another process was faster
-                return replace(graphs, notes=(*graphs.notes, f"not cached: {error}"))
-        return graphs
-
-    def discard(self) -> None:
-        """Take a zip that cannot be read out of the cache."""
-        with suppress(OSError):
-            self.kept.unlink(missing_ok=True)
+def keep(graphs: GraphSet, content: bytes, origin: str) -> GraphSet:
+    """Put a set and the zip it was read from in the cache; if that cannot be written, the set gets a note."""
+    archive, parsed = archive_path(graphs.name), parsed_folder(graphs.name, content)
+    try:
+        if origin != str(archive):
+            write_file(archive, content)
+        graphs.save(parsed)
+    except InputError as error:
+        if not parsed.exists():  # else another process was faster
+            return replace(graphs, notes=(*graphs.notes, f"not cached: {error}"))
+    return graphs
 
 
 def _address(name: str) -> str:

@@ -68,10 +68,9 @@ def known_causes(graphs: GraphSet) -> dict[str, np.ndarray]:
         raise InputError(f"{graphs.name}: got nodes that are no atoms, expected node labels that are chemical symbols")
     nitro, fused = np.zeros((2, graphs.num_nodes), np.float32)
     for g in range(len(graphs)):
-        start, end = graphs.node_ptr[g : g + 2].tolist()
-        molecule = simple_graph(graphs, g)
-        nitro[[start + atom for atom in nitro_atoms(molecule, symbols[start:end])]] = 1
-        fused[[start + atom for ring in fused_rings(molecule) for atom in ring]] = 1
+        nodes, molecule = graphs.nodes_of(g), simple_graph(graphs, g)
+        nitro[nodes][list(nitro_atoms(molecule, symbols[nodes]))] = 1
+        fused[nodes][[atom for ring in fused_rings(molecule) for atom in ring]] = 1
     return {"fused rings": fused, "nitro groups": nitro, "nitro groups or fused rings": np.maximum(nitro, fused)}
 
 

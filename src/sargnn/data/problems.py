@@ -139,7 +139,6 @@ def shown(value: Any, most: int = 40) -> str:
     >>> shown("a\\nb"), shown("x" * 60, 5), shown(1.5)
     ("'a\\\\nb'", "'xxxx…'", '1.5')
     """
-    if isinstance(value, str):
-        return repr(value if len(value) <= most else value[: most - 1] + "…")
-    text = repr(value)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    text = value if isinstance(value, str) else repr(value)
+    text = text if len(text) <= most else text[: most - 1] + "…"
+    return repr(text) if isinstance(value, str) else text

@@ -8,13 +8,14 @@ import os
 import re
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sargnn.data.cache import Archive
+from sargnn.data.cache import archive_path, find_archive, keep, parsed_folder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.columns import natural_order, text_of
 from sargnn.data.io.from_networkx import from_networkx, is_networkx
@@ -261,16 +262,17 @@ def _near_names(name: str) -> str:
 
 def _read_named(name: str) -> GraphSet:
     """A set of the TU collection, parsed once and then opened from the cache."""
-    archive = Archive.find(name)
-    if (graphs := archive.open()) is not None:
-        return graphs
+    content, origin = find_archive(name)
+    with suppress(InputError):  # not there yet, or damaged
+        return GraphSet.open(parsed_folder(name, content))
     try:
-        graphs = with_knowledge(read_zip(io.BytesIO(archive.content), archive.origin))
+        graphs = with_knowledge(read_zip(io.BytesIO(content), origin))
         if graphs.name != name:
-            raise InputError(f"{archive.origin}: got the set {graphs.name}, expected {name}")
+            raise InputError(f"{origin}: got the set {graphs.name}, expected {name}")
         if name in KNOWN and (problem := mismatch(graphs, KNOWN[name])):
-            raise InputError(f"{archive.origin}: {problem}, in {name}")
+            raise InputError(f"{origin}: {problem}, in {name}")
     except InputError:
-        archive.discard()
+        with suppress(OSError):
+            archive_path(name).unlink(missing_ok=True)
         raise
-    return archive.keep(graphs)
+    return keep(graphs, content, origin)

@@ -89,8 +89,7 @@ def _to_tables(graphs: GraphSet, path: Path) -> list[str]:
 
 def _positions(graphs: GraphSet) -> list[int]:
     """The number of each node in its graph."""
-    positions: list[int] = (np.arange(graphs.num_nodes) - graphs.node_ptr[graphs.node_graph]).tolist()
-    return positions
+    return [node for size in graphs.sizes.tolist() for node in range(size)]
 
 
 def _write_csv(path: Path, columns: Columns) -> None:

@@ -72,7 +72,7 @@ def undirected(graphs: GraphSet) -> np.ndarray:
     return np.asarray(np.bincount(graphs.edge_graph[~same], minlength=len(graphs)) == 0)
 
 
-def exact(values: np.ndarray) -> list[float | int]:
+def exact(values: np.ndarray) -> list[Any]:
     """The shortest numbers that are ``values`` once they are in 32 bits again.
 
     >>> exact(np.array([0.1, 3], np.float32))
@@ -85,23 +85,17 @@ def exact(values: np.ndarray) -> list[float | int]:
 
 
 def _graph_columns(graphs: GraphSet) -> Columns:
-    found: Columns = {}
-    if graphs.y is not None:
-        found["label"] = [graphs.classes[index] for index in graphs.y.tolist()]
-    if graphs.part is not None:
-        found["part"] = [PARTS[code] for code in graphs.part.tolist()]
-    if graphs.graph_names:
-        found["graph_name"] = list(graphs.graph_names)
-    return found
+    found: dict[str, list[Any] | None] = {
+        "label": None if graphs.y is None else [graphs.classes[index] for index in graphs.y.tolist()],
+        "part": None if graphs.part is None else [PARTS[code] for code in graphs.part.tolist()],
+        "graph_name": list(graphs.graph_names) or None,
+    }
+    return {name: values for name, values in found.items() if values is not None}
 
 
 def _node_columns(graphs: GraphSet) -> Columns:
-    found: Columns = {}
-    if graphs.node_names is not None:
-        found["node_name"] = graphs.node_names.tolist()
-    if graphs.true_saliency is not None:
-        found["true_saliency"] = list(exact(graphs.true_saliency))
-    return found
+    names = {} if graphs.node_names is None else {"node_name": graphs.node_names.tolist()}
+    return names if graphs.true_saliency is None else {**names, "true_saliency": exact(graphs.true_saliency)}
 
 
 def _labels(graphs: GraphSet, each: str, rows: np.ndarray | slice = slice(None)) -> Columns:
@@ -120,4 +114,4 @@ def _attributes(graphs: GraphSet, each: str, rows: np.ndarray | slice = slice(No
     names = getattr(graphs, f"{each}_attribute_names") or [f"attribute_{i}" for i in range(values.shape[1])]
     if taken := [name for name in names if name in RESERVED[each]]:
         raise InputError(f"{graphs.name}: got an attribute of {each}s called {taken[0]!r}, expected another name")
-    return {name: list(exact(values[rows, i])) for i, name in enumerate(names)}
+    return {name: exact(values[rows, i]) for i, name in enumerate(names)}
