@@ -237,7 +237,7 @@ def test_settings_reach_the_model(fitted: GraphClassifier) -> None:
         ({"settings": {"model.hiden": 3}}, "unknown setting 'model.hiden'; did you mean 'model.hidden'?"),
         ({"settings": {"model.hidden": 3}}, "settings: got 'model.hidden' beside the argument that stands for it"),
         ({"class_weight": "blanced"}, "class_weight: got 'blanced', expected 'balanced' or None"),
-        ({"validation_fraction": 1.0}, "validation: got 1.0, expected a share from 0 to less than 1"),
+        ({"validation_fraction": 1.0}, "validation: got 1.0, expected a fraction from 0 to less than 1"),
         ({"device": "gpu"}, "--device: got 'gpu', expected cpu, cuda, cuda:N or auto"),
     ],
 )

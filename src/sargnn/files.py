@@ -17,11 +17,11 @@ from sargnn.errors import InputError
 __all__ = ["check_writable", "is_leftover", "write_csv", "write_file", "write_folder"]
 
 UNFINISHED = ".part"
-"""How the name of a file still being written ends; one that stays behind is of a process that was killed."""
+"""How the name of a file still being written ends; one that stays behind is from a process that was killed."""
 
 
 def write_file(path: Path, content: bytes | str) -> None:
-    """Replace ``path`` by ``content`` at once: a reader sees the old file or the new one, whatever dies.
+    """Replace ``path`` by ``content`` at once: a reader sees the old file or the new one.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -50,7 +50,7 @@ def write_file(path: Path, content: bytes | str) -> None:
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a table with a line for its header and one a row; Python's floats keep all their digits."""
+    """Write a table with a header; Python's floats keep all their digits."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)

@@ -9,7 +9,7 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 
-from sargnn.data import protocol_splits
+from sargnn.data import cache, protocol_splits
 from sargnn.data.graphs import GraphSet
 from sargnn.data.known import KNOWN
 from sargnn.data.protocol_splits import has_own_folds, protocol_folds
@@ -86,7 +86,7 @@ def test_folds_that_cannot_be_fetched_are_refused_in_one_line(monkeypatch: pytes
 
     monkeypatch.delenv("SARGNN_MIRROR", raising=False)
     monkeypatch.setenv("SARGNN_DATA", str(tmp_path))
-    monkeypatch.setattr(protocol_splits, "urlopen", unreachable)
+    monkeypatch.setattr(cache.urllib.request, "urlopen", unreachable)
     monkeypatch.setattr(protocol_splits, "mismatch", lambda graphs, known: "")
     with pytest.raises(InputError, match=r"cannot fetch the published folds of ENZYMES .*set SARGNN_MIRROR") as error:
         protocol_folds(shapes(name="ENZYMES"))

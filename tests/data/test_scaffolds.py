@@ -44,7 +44,11 @@ def test_a_scaffold_is_in_one_part(molecules: Path) -> None:
     ("molecules", "options", "message"),
     [
         (["CC", "?"], {}, "got '?' as graph 1, expected SMILES"),
-        (["CC"], {"validation": 0.6, "test": 0.5}, "validation + test: got 0.6 + 0.5, expected shares of less than 1"),
+        (
+            ["CC"],
+            {"validation": 0.6, "test": 0.5},
+            "validation + test: got 0.6 + 0.5, expected fractions of less than 1",
+        ),
     ],
 )
 def test_a_split_that_cannot_be_made(molecules: list[str], options: dict[str, float], message: str) -> None:

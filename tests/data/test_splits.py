@@ -92,9 +92,9 @@ def test_hold_out_is_decided_by_its_seed() -> None:
 @pytest.mark.parametrize(
     ("shares", "message"),
     [
-        ({"validation": -0.1}, "validation: got -0.1, expected a share"),
-        ({"test": 1.0}, "test: got 1.0, expected a share"),
-        ({"test": float("nan")}, "test: got nan, expected a share"),
+        ({"validation": -0.1}, "validation: got -0.1, expected a fraction"),
+        ({"test": 1.0}, "test: got 1.0, expected a fraction"),
+        ({"test": float("nan")}, "test: got nan, expected a fraction"),
         ({"validation": 0.5, "test": 0.5}, "validation . test: got 0.5 . 0.5, expected less than 1"),
     ],
 )

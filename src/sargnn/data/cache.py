@@ -1,8 +1,8 @@
 """Sets that are known by name: fetched once, parsed once, then opened from a cache folder.
 
-The cache holds ``NAME.zip`` as it was fetched and ``parsed/NAME-CHECKSUM-READER``, the graphs that this
-version of the reader found in exactly that zip. So nothing stale is ever opened, and no lock is needed: two
-processes that fill the cache at the same time write the same thing, each in one rename.
+The cache holds ``NAME.zip`` as it was fetched and ``parsed/NAME-CHECKSUM-READER``, the graphs that this version of the
+reader found in exactly that zip. So nothing stale is ever opened, and no lock is needed: two processes that fill the
+cache at the same time write the same thing, each in one rename.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import urllib.request
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from http.client import HTTPException
@@ -21,13 +20,13 @@ from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 from sargnn.files import write_file
 
-__all__ = ["cached", "data_folder"]
+__all__ = ["archive_path", "data_folder", "fetch", "find_archive", "keep", "parsed_folder"]
 
 OFFICIAL = "https://www.chrsmrrs.com/graphkerneldatasets"
 """Where PyTorch Geometric downloads the TU sets from."""
 
 READER = "r2"
-"""To be changed whenever the same zip would be read to another :class:`GraphSet`."""
+"""Change it whenever the same zip would be read to another :class:`GraphSet`."""
 
 PATIENCE = 60.0
 """Seconds without an answer after which a download fails."""
@@ -40,27 +39,27 @@ def data_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sargnn"
 
 
-def cached(name: str, parse: Callable[[bytes, str], GraphSet]) -> GraphSet:
-    """The set ``name`` from the cache, filled if need be; ``parse`` is given the zip and where it came from.
+def archive_path(name: str) -> Path:
+    """Where the zip of a set is kept."""
+    return data_folder() / f"{name}.zip"
 
-    A zip that ``parse`` refuses does not stay in the cache. A cache that cannot be written is done without,
-    with a note in the set.
-    """
-    archive = data_folder() / f"{name}.zip"
-    try:
-        content, origin = archive.read_bytes(), str(archive)
-    except OSError:
-        origin = _address(name)
-        content = _fetch(origin, name)
-    parsed = data_folder() / "parsed" / f"{name}-{hashlib.sha256(content).hexdigest()[:16]}-{READER}"
-    with suppress(InputError):  # not there yet, or damaged
-        return GraphSet.open(parsed)
-    try:
-        graphs = parse(content, origin)
-    except InputError:
-        with suppress(OSError):
-            archive.unlink(missing_ok=True)
-        raise
+
+def find_archive(name: str) -> tuple[bytes, str]:
+    """The zip of a set and where it came from: the cache, else the mirror or the official address."""
+    with suppress(OSError):
+        return archive_path(name).read_bytes(), str(archive_path(name))
+    hint = f"set SARGNN_MIRROR to a folder or base URL that holds {name}.zip"
+    return fetch(_address(name), "cannot fetch", hint), _address(name)
+
+
+def parsed_folder(name: str, content: bytes) -> Path:
+    """Where the graphs are kept that were read from the zip ``content``."""
+    return data_folder() / "parsed" / f"{name}-{hashlib.sha256(content).hexdigest()[:16]}-{READER}"
+
+
+def keep(graphs: GraphSet, content: bytes, origin: str) -> GraphSet:
+    """Put a set and the zip it was read from in the cache; if that cannot be written, the set gets a note."""
+    archive, parsed = archive_path(graphs.name), parsed_folder(graphs.name, content)
     try:
         if origin != str(archive):
             write_file(archive, content)
@@ -78,12 +77,12 @@ def _address(name: str) -> str:
     return f"{base.rstrip('/')}/{name}.zip"
 
 
-def _fetch(url: str, name: str) -> bytes:
+def fetch(url: str, failure: str, hint: str) -> bytes:
+    """What ``url`` holds; an error says ``failure``, why, and the ``hint``."""
     try:
         with urllib.request.urlopen(url, timeout=PATIENCE) as response:
-            return response.read()  # in one go, because only then a connection that breaks off is an error
+            return bytes(response.read())  # in one go, because only then a connection that breaks off is an error
     except (OSError, HTTPException, ValueError) as error:
         if isinstance(error, HTTPError):
             error.close()  # it is an answer too, with a socket of its own
-        hint = f"set SARGNN_MIRROR to a folder or base URL that holds {name}.zip"
-        raise InputError(f"{url}: cannot fetch ({error}); {hint}") from error
+        raise InputError(f"{url}: {failure} ({error}); {hint}") from error

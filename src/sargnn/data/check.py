@@ -9,7 +9,8 @@ import numpy as np
 
 from sargnn.data.duplicates import duplicates
 from sargnn.data.graphs import GraphSet
-from sargnn.data.io.named_values import undirected
+from sargnn.data.io.set_columns import undirected
+from sargnn.data.io.tu import CATEGORIES
 from sargnn.data.problems import InputErrors, Problem, Problems
 from sargnn.data.sources import Labels, Source, read, require_two_classes
 from sargnn.errors import InputError
@@ -71,21 +72,16 @@ def _check_content(graphs: GraphSet, problems: Problems) -> None:
     for edge in np.flatnonzero(outside)[:20].tolist():
         ends, graph = graphs.edges[:, edge].tolist(), int(graphs.edge_graph[edge])
         problems.add(f"an edge {ends}", f"nodes 0..{graphs.sizes[graph] - 1}", graph=graph, field="edges", **where)
-    for field, names, owner in (
-        ("y", graphs.classes, np.arange(len(graphs))),
-        ("node_labels", graphs.node_label_names, graphs.node_graph),
-        ("edge_labels", graphs.edge_label_names, graphs.edge_graph),
-    ):
-        codes = getattr(graphs, field)
+    owners = {"graph": np.arange(len(graphs)), "node": graphs.node_graph, "edge": graphs.edge_graph}
+    for each, owner in owners.items():
+        field, names_field = CATEGORIES[each]
+        codes, names = getattr(graphs, field), getattr(graphs, names_field)
         if codes is not None and names:
             for row in np.flatnonzero((codes < 0) | (codes >= len(names)))[:20].tolist():
                 expected = f"0..{len(names) - 1}"
                 problems.add(f"{codes[row]} in {field}", expected, graph=int(owner[row]), field=field, **where)
-    for field, owner in (
-        ("graph_attributes", np.arange(len(graphs))),
-        ("node_attributes", graphs.node_graph),
-        ("edge_attributes", graphs.edge_graph),
-    ):
+    for each, owner in owners.items():
+        field = f"{each}_attributes"
         values = getattr(graphs, field)
         if values is not None:
             for row in np.flatnonzero(~np.isfinite(values).all(axis=1))[:20].tolist():
@@ -140,12 +136,8 @@ def summary(graphs: GraphSet) -> dict[str, Any]:
 def _spread(values: np.ndarray) -> dict[str, int | float]:
     if not len(values):
         return {}
-    return {
-        "least": int(values.min()),
-        "median": float(np.median(values)),
-        "mean": float(values.mean()),
-        "most": int(values.max()),
-    }
+    middle = {"median": float(np.median(values)), "mean": float(values.mean())}
+    return {"least": int(values.min()), **middle, "most": int(values.max())}
 
 
 def _columns(values: np.ndarray | None, names: tuple[str, ...]) -> list[str]:

@@ -44,7 +44,7 @@ def atom_symbols(graphs: GraphSet) -> np.ndarray | None:
         names = MUTAG_ATOMS
     if not all(SYMBOL.fullmatch(name) for name in names):
         return None
-    return np.array(names)[graphs.node_labels]
+    return np.asarray(np.array(names)[graphs.node_labels])
 
 
 def bond_orders(graphs: GraphSet) -> np.ndarray:
@@ -54,7 +54,7 @@ def bond_orders(graphs: GraphSet) -> np.ndarray:
         names = MUTAG_BONDS
     if graphs.edge_labels is None or not set(names) <= set(MUTAG_BONDS):
         return np.full(graphs.num_edges, "single")
-    return np.array(names)[graphs.edge_labels]
+    return np.asarray(np.array(names)[graphs.edge_labels])
 
 
 def known_causes(graphs: GraphSet) -> dict[str, np.ndarray]:
@@ -68,10 +68,9 @@ def known_causes(graphs: GraphSet) -> dict[str, np.ndarray]:
         raise InputError(f"{graphs.name}: got nodes that are no atoms, expected node labels that are chemical symbols")
     nitro, fused = np.zeros((2, graphs.num_nodes), np.float32)
     for g in range(len(graphs)):
-        start, end = graphs.node_ptr[g : g + 2].tolist()
-        molecule = simple_graph(graphs, g)
-        nitro[[start + atom for atom in nitro_atoms(molecule, symbols[start:end])]] = 1
-        fused[[start + atom for ring in fused_rings(molecule) for atom in ring]] = 1
+        nodes, molecule = graphs.nodes_of(g), simple_graph(graphs, g)
+        nitro[nodes][list(nitro_atoms(molecule, symbols[nodes]))] = 1
+        fused[nodes][[atom for ring in fused_rings(molecule) for atom in ring]] = 1
     return {"fused rings": fused, "nitro groups": nitro, "nitro groups or fused rings": np.maximum(nitro, fused)}
 
 

@@ -61,4 +61,4 @@ def _mix(values: np.ndarray) -> np.ndarray:
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+    return np.asarray(values ^ (values >> np.uint64(31)))

@@ -26,10 +26,10 @@ from sargnn.files import write_folder
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-__all__ = ["CELLS", "PARTS", "GraphSet", "chunks", "equal_size", "pack", "ranges"]
+__all__ = ["CELLS", "PARTS", "GraphSet", "chunks", "equal_size", "pack", "pointers", "ranges", "sort_edges"]
 
 PARTS = ("train", "validation", "test", "test-large")
-"""What a code of ``GraphSet.part`` means: the official division of a data set that has one."""
+"""What a code of ``GraphSet.part`` means: the official split of a data set that has one."""
 
 CELLS = 2**21
 """Numbers in one working array, which bounds memory whatever the size of a set."""
@@ -87,17 +87,17 @@ class GraphSet:
     true_saliency: np.ndarray | None = None
     """float32 [N]: how much each node truly matters, not normalised; known for synthetic sets only, never an input."""
     part: np.ndarray | None = None
-    """int8 [G]: code into ``PARTS`` of the official division, where there is one."""
+    """int8 [G]: code into ``PARTS`` of the official split, where there is one."""
     notes: tuple[str, ...] = ()
     """What reading the set changed or found worth saying."""
     graph_attributes: np.ndarray | None = None
     """float32 [G, A'']."""
     graph_attribute_names: tuple[str, ...] = ()
-    """One name a column, here and in the next two, where the names are known."""
+    """One name per column, here and in the next two, where the names are known."""
     node_attribute_names: tuple[str, ...] = ()
     edge_attribute_names: tuple[str, ...] = ()
     graph_names: tuple[str, ...] = ()
-    """One a graph, or none when they are called 0, 1, 2, ..."""
+    """One per graph, or none when they are called 0, 1, 2, ..."""
     node_names: np.ndarray | None = None
     """str [N]: what to call each node in tables and drawings; none when they are called 0, 1, 2, ... in each graph."""
 
@@ -180,8 +180,8 @@ class GraphSet:
                 picked[name] = None if value is None else value[rows]
         return replace(
             self,
-            node_ptr=_pointers(self.node_ptr[index + 1] - self.node_ptr[index]),
-            edge_ptr=_pointers(self.edge_ptr[index + 1] - self.edge_ptr[index]),
+            node_ptr=pointers(self.node_ptr[index + 1] - self.node_ptr[index]),
+            edge_ptr=pointers(self.edge_ptr[index + 1] - self.edge_ptr[index]),
             edges=self.edges[:, edges],
             graph_names=self.graph_names and tuple(self.graph_names[g] for g in index.tolist()),
             **picked,
@@ -197,7 +197,7 @@ class GraphSet:
         return (self[g] for g in range(len(self)))
 
     def to_pyg(self) -> list[Data]:
-        """One PyTorch Geometric ``Data`` a graph, with what is known: ``edge_index``, ``y``, ``node_label``,
+        """One PyTorch Geometric ``Data`` per graph, with what is known: ``edge_index``, ``y``, ``node_label``,
         ``node_attr``, ``edge_label``, ``edge_attr``, ``graph_attr``, ``true_saliency``."""
         import torch
         from torch_geometric.data import Data
@@ -208,8 +208,7 @@ class GraphSet:
         }  # fmt: skip
         out = []
         for g in range(len(self)):
-            nodes = slice(self.node_ptr[g], self.node_ptr[g + 1])
-            edges = slice(self.edge_ptr[g], self.edge_ptr[g + 1])
+            nodes, edges = self.nodes_of(g), slice(*self.edge_ptr[g : g + 2].tolist())
             data = Data(edge_index=torch.from_numpy(self.edges[:, edges].astype(np.int64)))
             data.num_nodes = int(self.sizes[g])
             if self.y is not None:
@@ -219,8 +218,7 @@ class GraphSet:
             for ours, theirs in names.items():
                 value = getattr(self, ours)
                 if value is not None:
-                    rows = edges if ours in EDGE_ARRAYS else nodes
-                    data[theirs] = torch.from_numpy(np.array(value[rows]))
+                    data[theirs] = torch.from_numpy(np.array(value[edges if ours in EDGE_ARRAYS else nodes]))
             out.append(data)
         return out
 
@@ -277,27 +275,27 @@ class GraphSet:
 
 def _mapped(path: Path) -> np.ndarray:
     try:
-        return np.load(path, mmap_mode="r")
+        mapped: np.ndarray = np.load(path, mmap_mode="r")
+        return mapped
     except (EOFError, ValueError) as error:
         raise InputError(f"{path}: not a readable array ({' '.join(str(error).split())})") from error
 
 
 def _row_by_row(values: np.ndarray) -> Iterator[memoryview]:
-    """The numbers of each row after those of the row before, some at a time: what is stored in another order is not
-    copied as a whole."""
+    """The numbers in the order of rows, some at a time: an array stored in another order is never copied as a whole."""
     flags: dict[str, Any] = {"flags": ["buffered", "external_loop", "zerosize_ok"], "op_flags": ["readonly", "contig"]}
     blocks: Any = np.nditer(values, **flags, order="C", buffersize=CELLS)
     return (block.data for block in blocks)
 
 
-def ranges(pointers: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """The rows ``pointers[g]:pointers[g + 1]`` of every ``g`` in ``index``, one after the other.
+def ranges(starts: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """The rows ``starts[g]:starts[g + 1]`` of every ``g`` in ``index``, one after the other.
 
     >>> ranges(np.array([0, 2, 5]), np.array([1, 0])).tolist()
     [2, 3, 4, 0, 1]
     """
-    lengths = pointers[index + 1] - pointers[index]
-    shifts = pointers[index] - (np.cumsum(lengths) - lengths)
+    lengths = starts[index + 1] - starts[index]
+    shifts = starts[index] - (np.cumsum(lengths) - lengths)
     return np.repeat(shifts, lengths) + np.arange(lengths.sum())
 
 
@@ -309,30 +307,22 @@ def pack(graphs: Sequence[tuple[int, Any]], *, name: str = "graphs", **arrays: A
     >>> pack([(2, [(1, 0), (0, 1), (0, 1)])]).edges.tolist()
     [[1, 0], [0, 1]]
     """
-    node_ptr = _pointers([n for n, _ in graphs])
+    node_ptr = pointers([n for n, _ in graphs])
     lists = [np.asarray(e, dtype=np.int64).reshape(-1, 2) for _, e in graphs]
     graph = np.repeat(np.arange(len(graphs)), [len(e) for e in lists])
     source, target = np.concatenate([*lists, np.empty((0, 2), np.int64)]).T
     order, counts = sort_edges(graph, source, target, len(graphs))
-    kinds = {
-        "y": np.int64,
-        "part": np.int8,
-        "node_labels": np.int64,
-        "node_attributes": np.float32,
-        "true_saliency": np.float32,
-        "graph_attributes": np.float32,
-        "node_names": np.str_,
-    }
+    kinds = {"i": np.int64, "f": np.float32, "U": np.str_}
     for key, value in arrays.items():
         if value is not None:
-            arrays[key] = np.asarray(value, dtype=kinds[key]) if key in kinds else tuple(value)
+            kind = np.int8 if key == "part" else kinds.get(KINDS.get(key, ("",))[0])
+            arrays[key] = np.asarray(value, kind) if key in NODE_ARRAYS + GRAPH_ARRAYS else tuple(value)
     edges = np.stack([source, target])[:, order].astype(np.int32)
-    return GraphSet(name=name, node_ptr=node_ptr, edge_ptr=_pointers(counts), edges=edges, **arrays)
+    return GraphSet(name=name, node_ptr=node_ptr, edge_ptr=pointers(counts), edges=edges, **arrays)
 
 
 def sort_edges(graph: np.ndarray, source: np.ndarray, target: np.ndarray, graphs: int) -> tuple[np.ndarray, np.ndarray]:
-    """The order that sorts edges by graph, target, source and keeps the first of equal ones; edges left in each
-    graph."""
+    """The order that sorts edges by graph, target, source and keeps the first of equal ones; edges left per graph."""
     order = np.lexsort((source, target, graph))
     key = np.stack([graph[order], target[order], source[order]])
     first = np.ones(len(order), dtype=bool)
@@ -354,10 +344,11 @@ def equal_size(sizes: np.ndarray, cells: int = CELLS) -> Iterator[np.ndarray]:
 
 
 def chunks(index: np.ndarray, length: int) -> Iterator[np.ndarray]:
-    """``index`` in pieces of at most ``length``, at least 1."""
+    """``index`` in chunks of at most ``length``, at least 1."""
     length = max(length, 1)
     return (index[start : start + length] for start in range(0, len(index), length))
 
 
-def _pointers(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+def pointers(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+    """int64 [G + 1]: where the rows of each graph start, from the number of its rows."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)

@@ -1,7 +1,7 @@
-"""Everything that is wrong with an input, told at once: reading goes on after a problem and stops at the end.
+"""Everything that is wrong with an input, told at once.
 
-A reader adds what it finds to a :class:`Problems` and calls :meth:`Problems.stop` when it has seen it all. The error
-that this raises reads like any other :class:`InputError` and carries the whole list.
+A reader adds what it finds to a :class:`Problems`, reads on, and calls :meth:`Problems.stop` at the end. This raises an
+:class:`InputError` with the whole list.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Problems:
 
     @contextmanager
     def caught(self) -> Iterator[None]:
-        """An error inside becomes a problem, and what comes after the block is still done."""
+        """An error inside the block becomes a problem, and the code after it still runs."""
         try:
             yield
         except InputErrors as error:
@@ -139,7 +139,6 @@ def shown(value: Any, most: int = 40) -> str:
     >>> shown("a\\nb"), shown("x" * 60, 5), shown(1.5)
     ("'a\\\\nb'", "'xxxx…'", '1.5')
     """
-    if isinstance(value, str):
-        return repr(value if len(value) <= most else value[: most - 1] + "…")
-    text = repr(value)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    text = value if isinstance(value, str) else repr(value)
+    text = text if len(text) <= most else text[: most - 1] + "…"
+    return repr(text) if isinstance(value, str) else text

@@ -1,18 +1,15 @@
-"""The folds of the protocol: a set's official division, the published ones of Errica et al. (2020), or our own."""
+"""The folds of the protocol: a set's official split, the published folds of Errica et al. (2020), or our own."""
 
 from __future__ import annotations
 
 import os
 from importlib import resources
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
-from sargnn.data.cache import data_folder
+from sargnn.data.cache import data_folder, fetch
 from sargnn.data.graphs import GraphSet
 from sargnn.data.known import KNOWN, mismatch
 from sargnn.data.splits import Fold, official, read_splits, stratified_folds
-from sargnn.errors import InputError
 from sargnn.files import write_file
 
 __all__ = ["has_own_folds", "protocol_folds"]
@@ -30,13 +27,12 @@ OWN = ("MUTAG", "Letter-high")
 
 
 def protocol_folds(graphs: GraphSet) -> list[Fold]:
-    """The outer folds of a set, each with its inner hold-out; a single one where the set has an official division.
+    """The outer folds of a set, each with its inner hold-out; a single one where the set has an official split.
 
     Any set that is not known gets ten stratified folds, the same ones every time.
     """
-    division = official(graphs)
-    if division is not None:
-        return [division]
+    if (fold := official(graphs)) is not None:
+        return [fold]
     if not has_own_folds(graphs):
         assert graphs.y is not None
         return stratified_folds(graphs.y, 10, seed=0)
@@ -59,13 +55,7 @@ def _published(name: str) -> Path:
     if os.environ.get("SARGNN_MIRROR") and mirror.is_file():
         return mirror
     if not cached.is_file():
-        address = f"{WHERE_PUBLISHED}/{published}"
-        try:
-            with urlopen(address, timeout=30) as reply:
-                write_file(cached, reply.read())
-        except (URLError, OSError) as error:
-            raise InputError(
-                f"{address}: cannot fetch the published folds of {name} ({error}); set SARGNN_MIRROR to a folder that "
-                f"holds splits/{on_mirror}"
-            ) from error
+        hint = f"set SARGNN_MIRROR to a folder that holds splits/{on_mirror}"
+        failure = f"cannot fetch the published folds of {name}"
+        write_file(cached, fetch(f"{WHERE_PUBLISHED}/{published}", failure, hint))
     return cached

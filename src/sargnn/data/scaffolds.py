@@ -1,4 +1,4 @@
-"""Division by scaffold, a harder test of molecules than a random one (extra: ``chem``)."""
+"""Splits by scaffold, a harder test of molecules than a random split (extra: ``chem``)."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["scaffold_split"]
 
 
 def scaffold_split(molecules: GraphSet | Sequence[str], *, validation: float = 0.1, test: float = 0.1) -> Fold:
-    """A harder division than a random one: molecules with the same Bemis-Murcko scaffold are in the same part.
+    """A harder split than a random one: molecules with the same Bemis-Murcko scaffold are in the same part.
 
-    Scaffolds are taken from the most common to the rarest, of equally common ones the last in the file first, and each
-    goes to the first of training, validation and test part that has room for it (Wu et al. 2018, as in DeepChem): the
-    test is on molecules unlike those trained on. ``molecules`` are SMILES, or a set read from SMILES.
+    Scaffolds are taken from the most common to the rarest, of equally common ones the last in the file first. Each goes
+    to the first of train, validation and test that has room for it (Wu et al. 2018, as in DeepChem), so that the test
+    molecules are unlike the training molecules. ``molecules`` are SMILES, or a set read from SMILES.
 
     >>> fold = scaffold_split(["c1ccccc1C", "c1ccccc1O", "C1CCCCC1", "c1ccncc1"], validation=0.25, test=0.25)
     >>> fold.train.tolist(), fold.validation.tolist(), fold.test.tolist()
     ([0, 1], [3], [2])
     """
     if validation < 0 or test < 0 or validation + test >= 1:
-        raise InputError(f"validation + test: got {validation} + {test}, expected shares of less than 1 together")
+        raise InputError(f"validation + test: got {validation} + {test}, expected fractions of less than 1 together")
     texts = molecules.graph_names if isinstance(molecules, GraphSet) else molecules
     if isinstance(molecules, GraphSet) and len(texts) != len(molecules):
         raise InputError(f"{molecules.name}: got graphs that are not named by SMILES, expected a set read from SMILES")
@@ -36,15 +36,14 @@ def scaffold_split(molecules: GraphSet | Sequence[str], *, validation: float = 0
     for index, scaffold in enumerate(_scaffolds(texts)):
         groups[scaffold].append(index)
     parts: list[list[int]] = [[], [], []]
-    ends = [round(share * len(texts)) for share in (1 - validation - test, 1 - test, 1)]
+    ends = [round(fraction * len(texts)) for fraction in (1 - validation - test, 1 - test, 1)]
     for group in sorted(groups.values(), key=lambda group: (len(group), group[0]), reverse=True):
         part = next(i for i in range(3) if sum(map(len, parts[: i + 1])) + len(group) <= ends[i])
         parts[part] += group
     if not parts[0] or (test and not parts[2]):
         most = max(map(len, groups.values()))
-        raise InputError(
-            f"got {len(groups)} scaffolds, one of them in {most} of {len(texts)} molecules: too few to divide by"
-        )
+        got = f"{len(groups)} scaffolds, one of them in {most} of {len(texts)} molecules"
+        raise InputError(f"got {got}: too few to split by")
     return Fold(*(np.array(sorted(part), np.int64) for part in parts))
 
 

@@ -19,9 +19,8 @@ Element = Literal["node", "edge", "graph"]
 class SetChunks:
     """The graphs at ``index`` (default: all) in chunks of at most ``CELLS`` numbers and one more graph.
 
-    Iterating makes one chunk after the other, as often as asked. A small set is one chunk, in the order of ``index``;
-    those of a larger one follow the order of the set, so that a memory-mapped file is read from its beginning to its
-    end.
+    A small set is one chunk, in the order of ``index``. The chunks of a larger one follow the order of the set, so that
+    a memory-mapped file is read from beginning to end.
 
     >>> from sargnn.data.graphs import pack
     >>> [chunk.num_nodes for chunk in SetChunks(pack([(1, []), (2, []), (4, [])]), [2, 0])]
@@ -46,15 +45,14 @@ class SetChunks:
         return self.graphs if self._all else self.graphs.subset(self.indices[0])
 
     def rows(self, of: Element) -> Iterator[np.ndarray]:
-        """Where the nodes (edges, graphs) of each chunk are in the arrays of the whole set. Chunks without any are left
-        out; if there is none in all of them, one array is empty.
+        """The rows of each chunk's nodes (edges, graphs) in the arrays of the set. Chunks without any are left out; if
+        all have none, one array is empty.
 
         >>> from sargnn.data.graphs import pack
         >>> [rows.tolist() for rows in SetChunks(pack([(1, []), (2, []), (4, [])]), [2, 0]).rows("node")]
         [[3, 4, 5, 6, 0]]
         """
-        owners = {"node": self.graphs.node_ptr, "edge": self.graphs.edge_ptr, "graph": np.arange(len(self.graphs) + 1)}
-        pointers = owners[of]
+        pointers = np.arange(len(self.graphs) + 1) if of == "graph" else getattr(self.graphs, f"{of}_ptr")
         filled = [some for some in self.indices if (pointers[some + 1] > pointers[some]).any()]
         return (ranges(pointers, some) for some in filled or self.indices[:1])
 
@@ -63,4 +61,4 @@ def _cells(graphs: GraphSet) -> np.ndarray:
     """int64 [G]: about how many numbers each graph is made of."""
     attributes = (graphs.graph_attributes, graphs.node_attributes, graphs.edge_attributes)
     graph, node, edge = (1 if values is None else 1 + values.shape[1] for values in attributes)
-    return graph + node * graphs.sizes + edge * np.diff(graphs.edge_ptr)
+    return np.asarray(graph + node * graphs.sizes + edge * np.diff(graphs.edge_ptr))

@@ -8,14 +8,14 @@ import os
 import re
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sargnn.data.cache import cached
+from sargnn.data.cache import archive_path, find_archive, keep, parsed_folder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.columns import natural_order, text_of
 from sargnn.data.io.from_networkx import from_networkx, is_networkx
@@ -43,11 +43,7 @@ Labels = str | Sequence[Any] | np.ndarray
 
 
 def load(
-    source: Source,
-    *,
-    labels: Labels | None = None,
-    smiles: str | None = None,
-    labelled: bool | None = True,
+    source: Source, *, labels: Labels | None = None, smiles: str | None = None, labelled: bool | None = True
 ) -> GraphSet:
     r"""Read graphs.
 
@@ -62,17 +58,16 @@ def load(
     - PyTorch Geometric ``Data`` (:mod:`sargnn.data.io.from_pyg`);
     - a :class:`GraphSet`, which is returned as it is.
 
-    The same graphs are the same set, with the same fingerprint, in whatever form they come: class names are texts, in
-    natural order; so are categories; attributes are in the natural order of their names (:mod:`sargnn.data.io.columns`
-    has the rules); undirected edges lead both ways, directed ones stay as they are.
+    The same graphs have the same fingerprint in every form: class names and categories are texts in natural order;
+    attributes are in the natural order of their names (:mod:`sargnn.data.io.columns` has the rules); undirected edges
+    lead both ways.
 
     Args:
         source: where the graphs are. A name in :data:`KNOWN` wins over a file of that name (``./MUTAG`` is the file).
         labels: what the class of a graph is called there, if not one of the usual names; or the classes themselves.
         smiles: the column of a CSV file that holds the molecules, if not called ``smiles``.
-        labelled: whether every graph must have a class; not (False) for graphs whose class is to be predicted. None
-            takes them as they come: molecules without a class are left out where others have one, as if it were True,
-            but there need not be any.
+        labelled: whether every graph must have a class; False for graphs whose class is to be predicted. With None,
+            no graph needs one, but molecules without a class are left out where others have one.
 
     >>> from tempfile import TemporaryDirectory
     >>> texts = {"A": "1, 2\n2, 1", "graph_indicator": "1\n1\n2", "graph_labels": "-1\n1"}
@@ -107,9 +102,7 @@ def read(
         graphs = _with_classes(graphs, labels)
     if labelled and graphs.y is None:
         where = os.fspath(source) if isinstance(source, str | os.PathLike) else graphs.name
-        raise InputError(
-            f"{where}: got no classes, expected one for each graph: {_where_classes_stand(source, graphs)}"
-        )
+        raise InputError(f"{where}: got no classes, expected one for each graph: {_class_place(source, graphs)}")
     return graphs
 
 
@@ -172,7 +165,7 @@ def _by_name_or_path(source: str, want: _Want) -> GraphSet:
         names = near or ", ".join(KNOWN)
         raise InputError(f"got {source!r}, expected a file or folder that exists or a name such as {names}")
     try:
-        return cached(source, partial(_read_named, source))
+        return _read_named(source)
     except InputError as error:
         if not near:
             raise
@@ -211,10 +204,9 @@ def _read_path(path: Path, want: _Want) -> GraphSet:
     want.check(form)
     if form == "molecules":
         return read_smiles(path, want.problems, smiles=want.smiles, labels=want.labels, labelled=want.labelled)
-    if form == "tables":
-        return read_tables(path, want.problems, labels=want.labels, labelled=bool(want.labelled))
-    if form == "graph files":
-        return read_graph_files(path, want.problems, labels=want.labels, labelled=bool(want.labelled))
+    if form in ("tables", "graph files"):
+        reader = read_tables if form == "tables" else read_graph_files
+        return reader(path, want.problems, labels=want.labels, labelled=bool(want.labelled))
     if form == "graph set":
         return GraphSet.open(path)
     return with_knowledge(read_folder(path) if form == "TU folder" else read_zip(path, str(path)))
@@ -237,7 +229,7 @@ def _from_objects(source: Any, want: _Want) -> GraphSet:
     return hide_truth(from_pyg(items, want.problems, name=name, labels=want.labels))
 
 
-def _where_classes_stand(source: Source, graphs: GraphSet) -> str:
+def _class_place(source: Source, graphs: GraphSet) -> str:
     path = Path(source).expanduser() if isinstance(source, str | os.PathLike) else None
     form = "list" if path is None else form_of(path) if path.exists() else "TU zip"
     return {
@@ -268,10 +260,19 @@ def _near_names(name: str) -> str:
     return " or ".join(by_upper_case[near] for near in difflib.get_close_matches(name.upper(), by_upper_case))
 
 
-def _read_named(name: str, content: bytes, origin: str) -> GraphSet:
-    graphs = with_knowledge(read_zip(io.BytesIO(content), origin))
-    if graphs.name != name:
-        raise InputError(f"{origin}: got the set {graphs.name}, expected {name}")
-    if name in KNOWN and (problem := mismatch(graphs, KNOWN[name])):
-        raise InputError(f"{origin}: {problem}, in {name}")
-    return graphs
+def _read_named(name: str) -> GraphSet:
+    """A set of the TU collection, parsed once and then opened from the cache."""
+    content, origin = find_archive(name)
+    with suppress(InputError):  # not there yet, or damaged
+        return GraphSet.open(parsed_folder(name, content))
+    try:
+        graphs = with_knowledge(read_zip(io.BytesIO(content), origin))
+        if graphs.name != name:
+            raise InputError(f"{origin}: got the set {graphs.name}, expected {name}")
+        if name in KNOWN and (problem := mismatch(graphs, KNOWN[name])):
+            raise InputError(f"{origin}: {problem}, in {name}")
+    except InputError:
+        with suppress(OSError):
+            archive_path(name).unlink(missing_ok=True)
+        raise
+    return keep(graphs, content, origin)

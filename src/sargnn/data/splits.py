@@ -1,4 +1,4 @@
-"""Which graphs train, select and test a model: hold-out, cross-validation, official divisions, split files.
+"""Which graphs train, select and test a model: hold-out, cross-validation, official splits, split files.
 
 The file form is the published one of Errica et al. (2020), with graph indices from 0::
 
@@ -24,7 +24,7 @@ __all__ = ["Fold", "holdout", "named_folds", "official", "read_splits", "stratif
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Disjoint graph indices: to fit on, to choose the epoch and settings by, to report on.
+    """Disjoint graph indices, int64 each: to fit on, to choose the epoch and hyperparameters by, to report on.
 
     >>> fold = Fold(train=np.array([0, 1, 4]), validation=np.array([2]), test=np.array([3]))
     >>> len(fold.train)
@@ -32,11 +32,8 @@ class Fold:
     """
 
     train: np.ndarray
-    """int64 [train graphs]."""
     validation: np.ndarray
-    """int64 [validation graphs]."""
     test: np.ndarray
-    """int64 [test graphs]."""
 
 
 def holdout(
@@ -47,7 +44,7 @@ def holdout(
     test: float = 0.1,
     strata: np.ndarray | None = None,
 ) -> Fold:
-    """One random division, with each class in the same proportions in every part, as far as whole graphs allow.
+    """One random split, stratified by class, or by other ``strata``, as far as whole graphs allow.
 
     A class of three graphs or more is in every part, a smaller one in the training part only.
 
@@ -59,15 +56,15 @@ def holdout(
     strata = graphs.y if strata is None else strata
     if strata is None:
         raise InputError(f"got no classes, expected a class for every graph, in {graphs.name}")
-    for name, share in (("validation", validation), ("test", test)):
-        _check_share(name, share)
+    _check_fraction("validation", validation)
+    _check_fraction("test", test)
     if validation + test >= 1:
         raise InputError(f"validation + test: got {validation} + {test}, expected less than 1")
-    return Fold(*_divide(strata, (1 - validation - test, validation, test), np.random.default_rng(seed)))
+    return Fold(*_split(strata, (1 - validation - test, validation, test), np.random.default_rng(seed)))
 
 
 def official(graphs: GraphSet) -> Fold | None:
-    """The division that comes with the set, if one does; its large test, where it has one, is in no part.
+    """The split that comes with the set, if one does; a large test set is in no part.
 
     >>> from sargnn.data.synthetic import triangles
     >>> fold = official(triangles(train=20, validation=10, test=10, test_large=0))
@@ -83,10 +80,10 @@ def official(graphs: GraphSet) -> Fold | None:
 def stratified_folds(
     y: np.ndarray | Sequence[int], folds: int = 10, *, seed: int = 0, validation: float = 0.1
 ) -> list[Fold]:
-    """Cross-validation: every graph is tested once; of the rest of each fold, a stratified share is held out.
+    """Cross-validation: every graph is tested once; of the rest of each fold, a stratified fraction is held out.
 
-    Graphs, sorted by class and shuffled within it, are dealt to the folds in turn: each class and the whole set
-    are spread over the folds as evenly as whole graphs allow.
+    Graphs, sorted by class and shuffled within it, are dealt to the folds in turn, so that each class and the whole set
+    are spread as evenly as possible.
 
     >>> y = np.array([0, 0, 1, 1])
     >>> [y[fold.test].tolist() for fold in stratified_folds(y, folds=2, validation=0.0)]
@@ -95,7 +92,7 @@ def stratified_folds(
     y = np.asarray(y)
     if not 2 <= folds <= len(y):
         raise InputError(f"folds: got {folds}, expected 2..{len(y)}, the number of graphs")
-    _check_share("validation", validation)
+    _check_fraction("validation", validation)
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(y))
     order = order[np.argsort(y[order], kind="stable")]
@@ -103,32 +100,32 @@ def stratified_folds(
     for fold in range(folds):
         test = np.sort(order[fold::folds])
         rest = np.setdiff1d(np.arange(len(y)), test)
-        train, held_out = _divide(y[rest], (1 - validation, validation), rng)
+        train, held_out = _split(y[rest], (1 - validation, validation), rng)
         result.append(Fold(rest[train], rest[held_out], test))
     return result
 
 
-def _divide(y: np.ndarray, shares: tuple[float, ...], rng: np.random.Generator) -> list[np.ndarray]:
+def _split(y: np.ndarray, fractions: tuple[float, ...], rng: np.random.Generator) -> list[np.ndarray]:
     """Sorted indices of each part; the first is the training part."""
-    parts: list[list[np.ndarray]] = [[np.empty(0, np.int64)] for _ in shares]
+    parts: list[list[np.ndarray]] = [[np.empty(0, np.int64)] for _ in fractions]
     for label in np.unique(y):
         members = rng.permutation(np.flatnonzero(y == label))
-        cuts = np.cumsum(_counts(len(members), shares))[:-1]
+        cuts = np.cumsum(_counts(len(members), fractions))[:-1]
         for part, chosen in zip(parts, np.split(members, cuts), strict=True):
             part.append(chosen)
     return [np.sort(np.concatenate(part)) for part in parts]
 
 
-def _counts(total: int, shares: tuple[float, ...]) -> np.ndarray:
+def _counts(total: int, fractions: tuple[float, ...]) -> np.ndarray:
     """``total`` graphs of one class by largest remainder, then one for each part that would have none.
 
     >>> _counts(12, (0.8, 0.1, 0.1)).tolist(), _counts(4, (0.8, 0.1, 0.1)).tolist()
     ([10, 1, 1], [2, 1, 1])
     """
-    wanted = np.array(shares) > 0
+    wanted = np.array(fractions) > 0
     if total < wanted.sum():
-        return np.array([total] + [0] * (len(shares) - 1))
-    ideal = total * np.array(shares)
+        return np.array([total] + [0] * (len(fractions) - 1))
+    ideal = total * np.array(fractions)
     counts = np.floor(ideal + 1e-9).astype(np.int64)  # 0.7 * 10 is a whole number
     counts[np.argsort(counts - ideal, kind="stable")[: total - counts.sum()]] += 1
     for part in np.flatnonzero(wanted & (counts == 0)):
@@ -137,9 +134,9 @@ def _counts(total: int, shares: tuple[float, ...]) -> np.ndarray:
     return counts
 
 
-def _check_share(name: str, share: float) -> None:
-    if not 0 <= share < 1:
-        raise InputError(f"{name}: got {share}, expected a share from 0 to less than 1")
+def _check_fraction(name: str, fraction: float) -> None:
+    if not 0 <= fraction < 1:
+        raise InputError(f"{name}: got {fraction}, expected a fraction from 0 to less than 1")
 
 
 def write_splits(path: Path | str, folds: Sequence[Fold]) -> None:
@@ -151,13 +148,10 @@ def write_splits(path: Path | str, folds: Sequence[Fold]) -> None:
     ...     Path(folder, "folds.json").read_text()
     '[{"test": [3], "model_selection": [{"train": [0, 1], "validation": [2]}]}]'
     """
-    content = [
-        {
-            "test": fold.test.tolist(),
-            "model_selection": [{"train": fold.train.tolist(), "validation": fold.validation.tolist()}],
-        }
-        for fold in folds
-    ]
+    content = []
+    for fold in folds:
+        inner = {"train": fold.train.tolist(), "validation": fold.validation.tolist()}
+        content.append({"test": fold.test.tolist(), "model_selection": [inner]})
     write_file(Path(path), json.dumps(content))
 
 
@@ -194,9 +188,8 @@ def named_folds(split: Path | str, graphs: GraphSet) -> list[Fold]:
 def _fold(entry: Any, where: str, total: int, path: Path | str) -> Fold:
     inner = entry.get("model_selection") if isinstance(entry, dict) else None
     if not isinstance(inner, list) or len(inner) != 1 or not isinstance(inner[0], dict):
-        raise InputError(
-            f"got no single model_selection in {where}, expected [{{'train': ..., 'validation': ...}}], in {path}"
-        )
+        expected = "[{'train': ..., 'validation': ...}]"
+        raise InputError(f"got no single model_selection in {where}, expected {expected}, in {path}")
     lists = {"train": inner[0].get("train"), "validation": inner[0].get("validation"), "test": entry.get("test")}
     parts = {name: _indices(values, f"{where} {name}", total, path) for name, values in lists.items()}
     if not len(parts["train"]):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sargnn.data.graphs import PARTS, GraphSet, equal_size, pack
+from sargnn.data.graphs import PARTS, GraphSet, equal_size, pack, pointers
 from sargnn.errors import InputError
 
 __all__ = ["motifs", "triangles"]
@@ -30,7 +30,7 @@ TREE_NODES = 20
 """Nodes of the tree that carries a motif, as in BA-2Motifs."""
 
 Drawn = tuple[int, bytes]
-"""A graph: its number of nodes, and the upper triangle of its matrix row by row, eight pairs a byte."""
+"""A graph: its number of nodes, and the upper triangle of its matrix row by row, eight pairs per byte."""
 
 
 def triangles(
@@ -43,10 +43,10 @@ def triangles(
 ) -> GraphSet:
     """TRIANGLES by its published recipe, at any size; the defaults are the published 45,000 graphs.
 
-    A candidate has N nodes, uniform in 4..25 (26..100 for ``test_large``), and floor((1 + u) N) edges, u
-    uniform in [0, 1), or as many as there is room for; all graphs with that many edges are equally likely.
-    Candidates with 1..10 triangles are kept in the order drawn until each number has its equal share, of
-    identical ones (equal matrices, not just isomorphic) the first only. Each class is then shuffled and divided.
+    A candidate has N nodes, uniform in 4..25 (26..100 for ``test_large``), and floor((1 + u) N) edges, u uniform in
+    [0, 1), or all edges if there are fewer; all graphs with that number of edges are equally likely.
+    Candidates with 1..10 triangles are kept in the order drawn until each class is full, of
+    identical ones (equal matrices, not just isomorphic) the first only. Each class is then shuffled and split.
     The order is train, validation and test, each sorted by class, then the large test in random order; ``part``
     says which is which. The true saliency of a node is the number of triangles through it.
     ``progress(done, total)`` is told the number of graphs found.
@@ -70,25 +70,25 @@ def triangles(
             progress(count, total)
 
     rng = np.random.default_rng(seed)
-    shares = [size // len(CLASSES) for size in sizes.values()]
-    small = _balanced(rng, SMALL, sum(shares[:3]), found)
-    large = _balanced(rng, LARGE, shares[3], lambda count: found(total - test_large + count))
-    labels, graphs = zip(*_divided(rng, small, shares[:3]), *_mixed(rng, large), strict=True)
+    per_class = [size // len(CLASSES) for size in sizes.values()]
+    small = _balanced(rng, SMALL, sum(per_class[:3]), found)
+    large = _balanced(rng, LARGE, per_class[3], lambda count: found(total - test_large + count))
+    labels, graphs = zip(*_split(rng, small, per_class[:3]), *_mixed(rng, large), strict=True)
     part = np.repeat(np.arange(len(PARTS), dtype=np.int8), list(sizes.values()))
     return _assembled(graphs, y=np.array(labels, np.int64), part=part)
 
 
 def _balanced(
-    rng: np.random.Generator, nodes: tuple[int, int], share: int, found: Callable[[int], None]
+    rng: np.random.Generator, nodes: tuple[int, int], size: int, found: Callable[[int], None]
 ) -> list[list[Drawn]]:
-    """For each class, the first ``share`` different candidates of that class, in the order drawn."""
+    """For each class, its first ``size`` different candidates, in the order drawn."""
     kept: list[dict[Drawn, None]] = [{} for _ in CLASSES]  # ordered sets
     # Drawing until all classes are full keeps the same graphs as one walk through a large enough pool.
-    while any(len(graphs) < share for graphs in kept):
-        counts, candidates = _candidates(rng, nodes, min(ROUND, 10 * share * len(CLASSES)))
+    while any(len(graphs) < size for graphs in kept):
+        counts, candidates = _candidates(rng, nodes, min(ROUND, 10 * size * len(CLASSES)))
         for index in np.flatnonzero((counts >= 1) & (counts <= len(CLASSES))):
             graphs = kept[counts[index] - 1]
-            if len(graphs) < share:
+            if len(graphs) < size:
                 graphs[candidates[index]] = None
         found(sum(map(len, kept)))
     return [list(graphs) for graphs in kept]
@@ -131,14 +131,14 @@ def _adjacency(upper: np.ndarray, n: int) -> np.ndarray:
 
 def _triangles_through(adjacency: np.ndarray) -> np.ndarray:
     """float32 [G, n]: (A^3)_vv / 2, the triangles through each node; whole numbers, so exact everywhere."""
-    return (adjacency @ adjacency * adjacency).sum(axis=2) / 2
+    return np.asarray((adjacency @ adjacency * adjacency).sum(axis=2) / 2)
 
 
-def _divided(rng: np.random.Generator, classes: list[list[Drawn]], shares: list[int]) -> Iterator[tuple[int, Drawn]]:
-    """Each class shuffled and cut into parts of ``shares``; part after part, each sorted by class."""
+def _split(rng: np.random.Generator, classes: list[list[Drawn]], per_class: list[int]) -> Iterator[tuple[int, Drawn]]:
+    """Each class shuffled and cut into parts of ``per_class`` graphs; part after part, each sorted by class."""
     for graphs in classes:
         rng.shuffle(graphs)
-    ends = np.cumsum(shares).tolist()
+    ends = np.cumsum(per_class).tolist()
     for start, end in zip([0, *ends], ends, strict=False):
         for label, graphs in enumerate(classes):
             yield from ((label, graph) for graph in graphs[start:end])
@@ -151,7 +151,7 @@ def _mixed(rng: np.random.Generator, classes: list[list[Drawn]]) -> list[tuple[i
 
 def _assembled(graphs: tuple[Drawn, ...], **fields: Any) -> GraphSet:
     sizes = np.array([n for n, _ in graphs], np.int64)
-    node_ptr = np.concatenate([[0], np.cumsum(sizes)])
+    node_ptr = pointers(sizes)
     saliency = np.empty(node_ptr[-1], np.float32)
     columns = []
     for batch in equal_size(sizes):
@@ -167,7 +167,7 @@ def _assembled(graphs: tuple[Drawn, ...], **fields: Any) -> GraphSet:
     return GraphSet(
         name="TRIANGLES",
         node_ptr=node_ptr,
-        edge_ptr=np.concatenate([[0], np.cumsum(np.bincount(graph, minlength=len(graphs)))]),
+        edge_ptr=pointers(np.bincount(graph, minlength=len(graphs))),
         edges=np.stack([source, target])[:, order],
         true_saliency=saliency,
         classes=CLASSES,
@@ -178,10 +178,10 @@ def _assembled(graphs: tuple[Drawn, ...], **fields: Any) -> GraphSet:
 def motifs(graphs: int = 1000, motif: str = "house", seed: int = 0) -> GraphSet:
     """Graphs of two classes that differ by the small shape planted in them, after BA-2Motifs.
 
-    Each is a Barabási-Albert tree of 20 nodes with one motif tied to it by one edge: a cycle in class 0, the
-    ``motif`` ("house" of 5 nodes, "grid" of 9) in class 1, both of as many nodes, so that size says nothing.
-    Classes alternate. Made with PyTorch Geometric's ``ExplainerDataset``, whose generator may leave a few nodes
-    apart from the tree; its node mask is the true saliency.
+    Each is a Barabási-Albert tree of 20 nodes with one motif tied to it by one edge: a cycle in class 0, the ``motif``
+    ("house" of 5 nodes, "grid" of 9) in class 1, both of the same size. Classes alternate. Made with PyTorch
+    Geometric's ``ExplainerDataset``, which may leave a few nodes apart from the tree; its node mask is the true
+    saliency.
 
     >>> graphs = motifs(graphs=4)
     >>> graphs.classes, graphs.y.tolist()

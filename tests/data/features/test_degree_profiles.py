@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from sargnn.data.features import component_features as structure
 from sargnn.data.features import degree_profiles as topology
-from sargnn.data.features import walks_and_rings as structure
 from sargnn.data.features.degree_profiles import COLUMNS, local_profile
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.features.encodings import DataConfig

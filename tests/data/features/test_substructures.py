@@ -10,8 +10,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from expressive import PAIRS, undirected
+from sargnn.data.features import component_features as structure
 from sargnn.data.features import substructures
-from sargnn.data.features import walks_and_rings as structure
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.features.encodings import DataConfig
 from sargnn.data.features.substructures import PATTERNS, count_dense, count_sparse

@@ -9,44 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sargnn.data.graphs import GraphSet, pack
+from graph_inputs import named_set
 from sargnn.data.io.convert import FORMS, convert
-from sargnn.data.io.named_values import PlainSet, exact, undirected
 from sargnn.data.sources import load
 from sargnn.errors import InputError
-
-
-def named_set() -> GraphSet:
-    """Texts for everything that can be a text, and all fields filled."""
-    graphs = pack(
-        [(3, [(0, 1), (1, 0), (1, 2), (2, 1)]), (1, []), (2, [(0, 1), (1, 1)])],
-        name="three",
-        y=[1, 0, 1],
-        classes=["a <no>", "yes & more"],
-        node_labels=[0, 1, 0, 2, 1, 1],
-        node_label_names=["C", "N,x", "Ö"],
-        node_attributes=np.array([[0.1, 1e-30], [-0.0, 3], [1 / 3, 16777216], [2, 2], [1e38, 0], [0, 7]], np.float32),
-        node_attribute_names=["charge", "x10"],
-        true_saliency=[0, 1, 0, 1, 2, 0.5],
-        part=[0, 1, 2],
-        graph_attributes=[[0.5], [1.5], [2.5]],
-        graph_attribute_names=["energy"],
-        graph_names=["../up", "b", "c\n"],
-        node_names=["u", "v", "w", "alone", "p", "p"],
-    )
-    bonds = np.array([0, 0, 1, 1, 1, 0])
-    return replace(
-        graphs,
-        edge_labels=bonds,
-        edge_label_names=("double", "single"),
-        edge_attributes=np.array([[1], [1], [2], [2], [3], [4]], np.float32),
-        edge_attribute_names=("length",),
-    )
 
 
 def target(folder: Path, form: str) -> Path:
@@ -128,12 +98,6 @@ def test_any_other_name_is_read_back(name: str, form: str, tmp_path: Path) -> No
     assert load(tmp_path / name).fingerprint == named_set().fingerprint
 
 
-def test_an_attribute_that_is_called_like_the_structure(tmp_path: Path) -> None:
-    graphs = replace(named_set(), node_attribute_names=("graph", "x10"))
-    with pytest.raises(InputError, match=r"^three: got an attribute of nodes called 'graph', expected another name$"):
-        convert(graphs, tmp_path / "x", "csv")
-
-
 def test_what_xml_cannot_hold(tmp_path: Path) -> None:
     graphs = replace(named_set(), classes=("a\x00", "b"))
     with pytest.raises(InputError, match=r"^got the character '\\x00' in 'a\\x00', expected one that XML can hold$"):
@@ -151,27 +115,6 @@ def test_networkx_reads_what_is_written(tmp_path: Path) -> None:
     convert(graphs, tmp_path / "x", "graphml")
     theirs = [nx.read_graphml(path) for path in sorted((tmp_path / "x").iterdir())]
     assert load(theirs).fingerprint == graphs.fingerprint
-
-
-def test_an_edge_that_differs_by_direction_is_directed() -> None:
-    graphs = pack([(2, [(0, 1), (1, 0)]), (2, [(0, 1)]), (2, [])])
-    assert undirected(graphs).tolist() == [True, False, True]
-    turned = replace(graphs, edge_labels=np.array([0, 1, 0]))
-    assert undirected(turned).tolist() == [False, False, True]
-    assert PlainSet.of(turned).ends.tolist() == [[1, 0, 0], [0, 1, 1]]
-
-
-def test_graphs_without_an_edge_lead_both_ways_whatever_edges_would_bring() -> None:
-    bare = pack([(2, []), (1, [])])
-    graphs = replace(bare, edge_labels=np.empty(0, np.int64), edge_label_names=("single",))
-    assert undirected(graphs).tolist() == [True, True]
-
-
-@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1))
-def test_exact_numbers_are_exact(values: list[float]) -> None:
-    array = np.array(values, np.float32)
-    texts = [str(value) for value in exact(array)]
-    assert np.array([float(text) for text in texts]).astype(np.float32).tobytes() == array.tobytes()
 
 
 words = st.text(

@@ -10,13 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graph_inputs import labelled
 from sargnn.data.sources import load
 from sargnn.errors import InputError
-
-
-def labelled(graph: Any, label: Any = "a", **attributes: Any) -> Any:
-    graph.graph.update(label=label, **attributes)
-    return graph
 
 
 def test_a_set_worked_by_hand() -> None:
@@ -46,71 +42,11 @@ def test_a_set_worked_by_hand() -> None:
     assert graphs.notes == ()
 
 
-@pytest.mark.parametrize("key", ["label", "y", "class", "target"])
-def test_where_the_class_stands(key: str) -> None:
-    graph = nx.path_graph(2)
-    graph.graph[key] = 3
-    assert load([graph]).classes == ("3",)
-    graph.graph["p_np"] = "yes"
-    assert load([graph], labels="p_np").classes == ("yes",)
-    assert load([graph], labels=["given"]).classes == ("given",)
-
-
-@pytest.mark.parametrize("value", [1, 1.0, True, np.int64(1), np.array([1]), [1], "1"])
-def test_one_class_in_many_ways(value: Any) -> None:
-    name = "True" if value is True else "1"
-    assert load([labelled(nx.path_graph(2), value)]).classes == (name,)
-
-
 def test_given_classes_win_over_what_is_there() -> None:
     graphs = [labelled(nx.path_graph(2), 0.5), labelled(nx.path_graph(3), 0.25)]
     assert load(graphs, labels=np.array([1, 0])).y.tolist() == [1, 0]
     with pytest.raises(InputError, match=r"^labels: got 1 classes, expected 2, in graphs$"):
         load(graphs, labels=["a"])
-
-
-def test_names_that_are_numbers_in_order_are_no_names() -> None:
-    assert load([labelled(nx.path_graph(3))]).node_names is None
-    shifted = nx.relabel_nodes(nx.path_graph(2), {0: 1, 1: 2})
-    assert load([labelled(nx.path_graph(2)), labelled(shifted)]).node_names.tolist() == ["0", "1", "1", "2"]
-
-
-def test_long_names_are_cut() -> None:
-    graph = labelled(nx.relabel_nodes(nx.path_graph(2), {0: "x" * 1000}))
-    assert [len(name) for name in load([graph]).node_names] == [40, 1]
-
-
-def test_vectors_become_columns() -> None:
-    graph = labelled(nx.path_graph(2))
-    graph.nodes[0].update(pos=(1, 2), x=np.array([3.0, 4.0]))
-    graph.nodes[1].update(pos=[5, 6], x=np.array([7.0, 8.0]))
-    graphs = load([graph])
-    assert graphs.node_attribute_names == ("pos_0", "pos_1", "x_0", "x_1")
-    assert graphs.node_attributes.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
-
-
-def test_several_categories_are_one_for_each_combination() -> None:
-    graph = labelled(nx.path_graph(3))
-    for node, (symbol, shape) in enumerate([("C", "ring"), ("N", "chain"), ("C", "chain")]):
-        graph.nodes[node].update(symbol=symbol, shape=shape)
-    graphs = load([graph])
-    assert graphs.node_label_names == ("chain,C", "chain,N", "ring,C")
-    assert graphs.notes == ("took each combination of 'shape', 'symbol' of the nodes as one category",)
-
-
-def test_what_has_a_place_of_its_own() -> None:
-    graphs = [labelled(nx.path_graph(1), g % 2, part=part, weight=g / 2, source="lab", name=f"g{g}") for g, part in
-              enumerate(["train", "validation", "test"])]  # fmt: skip
-    for graph in graphs:
-        graph.nodes[0].update(true_saliency=2, node_name="atom")
-    read = load(graphs)
-    assert read.part.tolist() == [0, 1, 2]
-    assert read.graph_attributes.tolist() == [[0], [0.5], [1]]
-    assert read.graph_names == ("g0", "g1", "g2")
-    assert read.true_saliency.tolist() == [2, 2, 2]
-    assert read.node_attributes is None
-    assert read.node_names.tolist() == ["atom"] * 3
-    assert read.notes == ("left out what is not a number of the graphs: 'source'",)
 
 
 def test_parallel_edges_are_merged() -> None:
@@ -121,16 +57,6 @@ def test_parallel_edges_are_merged() -> None:
     assert graphs.edges.tolist() == [[1, 0], [0, 1]]
     assert graphs.edge_attributes.tolist() == [[1], [1]]
     assert graphs.notes == ("merged 2 repeated edges, each as it came first",)
-
-
-def test_many_windows_are_one_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    graphs = [labelled(nx.relabel_nodes(nx.path_graph(2 + g % 3), str), g % 2) for g in range(10)]
-    graphs[7] = labelled(nx.relabel_nodes(graphs[7], {"0": "zero"}), 1)
-    whole = load(graphs)
-    monkeypatch.setattr("sargnn.data.io.assembler.WINDOW", 3)
-    parts = load(graphs)
-    assert parts.fingerprint == whole.fingerprint
-    assert parts.node_names.tolist() == whole.node_names.tolist()
 
 
 any_graph = st.tuples(
@@ -187,19 +113,3 @@ def test_a_fault_is_named(graphs: list[Any], message: str) -> None:
     with pytest.raises(InputError) as error:
         load(graphs)
     assert str(error.value) == message
-
-
-def test_a_missing_value_is_named_by_graph_node_and_field() -> None:
-    graphs = [labelled(nx.path_graph(3)) for _ in range(2)]
-    for graph in graphs:
-        nx.set_node_attributes(graph, 1.0, "mass")
-        nx.set_edge_attributes(graph, "single", "bond")
-    del graphs[1].nodes[2]["mass"]
-    graphs[0].edges[1, 2]["bond"] = None
-    with pytest.raises(InputError) as error:
-        load(graphs)
-    assert [str(problem) for problem in error.value.problems] == [
-        "got no value in 'mass' of node 2, expected one for every node, in graph 1",
-        "got no value in 'bond' of edge 1 - 2, expected one for every edge, in graph 0",
-        "got no value in 'bond' of edge 2 - 1, expected one for every edge, in graph 0",
-    ]

@@ -6,20 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from graph_inputs import TRIO
 from sargnn.data.io import tables
-from sargnn.data.io.csv_files import CsvTable
-from sargnn.data.io.table_chunks import Chunk
-from sargnn.data.problems import InputErrors, Problems
+from sargnn.data.problems import InputErrors
 from sargnn.data.sources import load
-
-TRIO = {
-    "graphs": "graph,label,directed,weight\nm2,toxic,false,0.5\nm10,safe,true,2\n",
-    "nodes": "graph,node,symbol,mass\nm10,a,C,12\nm2,x,O,16\nm2,y,C,12.5\nm10,b,N,14\nm2,z,C,12\n",
-    "edges": "graph,source,target,bond\nm2,x,y,double\nm10,b,a,single\nm2,z,y,single\n",
-}
 
 
 def write(folder: Path, **texts: str) -> Path:
@@ -140,26 +132,3 @@ def test_memory_is_bounded_by_the_result_and_one_part(tmp_path: Path) -> None:
     whole, in_parts = map(float, ran.stdout.split())
     assert whole > 10
     assert in_parts < 4
-
-
-def test_parquet_needs_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in TRIO:
-        (tmp_path / f"{name}.parquet").write_bytes(b"PAR1")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(
-        ValueError, match=r"graphs.parquet: reading Parquet needs pyarrow: pip install 'sargnn\[parquet\]'$"
-    ):
-        load(tmp_path)
-
-
-def test_a_csv_table_finds_its_columns_in_capitals_or_not(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text("Graph,LABEL\na,1\n")
-    table = CsvTable(tmp_path / "x.csv", Problems())
-    assert (table.column("graph"), table.column("y", "label"), table.column("z")) == (0, 1, None)
-
-
-def test_chunks_joined() -> None:
-    some = [Chunk(np.array([2, 3]), [["a", "b"]]), Chunk(np.array([4]), [["c"]])]
-    joined = Chunk.joined(some, 1)
-    assert (joined.lines.tolist(), joined.columns) == ([2, 3, 4], [["a", "b", "c"]])
-    assert len(Chunk.joined([], 2)) == 0

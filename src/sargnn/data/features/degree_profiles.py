@@ -56,7 +56,7 @@ def local_profile(adjacency: csr_array) -> np.ndarray:
     out[joined, 2] = np.maximum.reduceat(around, first)
 
     def mean_over_edges(values: np.ndarray) -> np.ndarray:
-        return np.bincount(source, values, len(degree)) / np.maximum(degree, 1)
+        return np.asarray(np.bincount(source, values, len(degree)) / np.maximum(degree, 1))
 
     out[:, 3] = mean_over_edges(around)
     out[:, 4] = np.sqrt(np.maximum(mean_over_edges(around**2) - out[:, 3] ** 2, 0))
@@ -67,7 +67,7 @@ def local_profile(adjacency: csr_array) -> np.ndarray:
 
 def passing_paths(adjacency: Any, start: np.ndarray) -> np.ndarray:
     r"""[..., n]: how much of the shortest paths from the nodes of ``start`` [n, c], unit vectors, passes the edges of
-    each node: :math:`\sum_s \sum_{e \ni v} f_s(e)`, f_s(e) being the sum over t of the share of the shortest paths
+    each node: :math:`\sum_s \sum_{e \ni v} f_s(e)`, f_s(e) being the sum over t of the fraction of the shortest paths
     from s to t that are on e.
 
     ``adjacency`` is dense [..., n, n] or sparse [n, n]. Brandes' recursion for all of ``start`` and level by level:
@@ -87,7 +87,7 @@ def passing_paths(adjacency: Any, start: np.ndarray) -> np.ndarray:
     for nearer, level in zip(levels[-2::-1], levels[:0:-1], strict=True):
         entering = np.divide(1 + leaving, paths, out=np.zeros_like(paths), where=level)
         leaving += np.where(nearer, paths * (adjacency @ entering), 0)
-    return (leaving + np.where(reached & ~levels[0], 1 + leaving, 0)).sum(-1)
+    return np.asarray((leaving + np.where(reached & ~levels[0], 1 + leaving, 0)).sum(-1))
 
 
 def _jaccard(source: np.ndarray, target: np.ndarray, adjacency: csr_array) -> np.ndarray:
@@ -108,7 +108,7 @@ def _jaccard(source: np.ndarray, target: np.ndarray, adjacency: csr_array) -> np
         place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         shared[begin:end] = np.bincount(edge[known[place] == wanted] - begin, minlength=end - begin)
         begin = end
-    return shared / (degree[source] + degree[target] - shared)
+    return np.asarray(shared / (degree[source] + degree[target] - shared))
 
 
 def _degree_score(source: np.ndarray, target: np.ndarray, degree: np.ndarray) -> np.ndarray:

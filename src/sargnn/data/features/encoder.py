@@ -11,15 +11,15 @@ import numpy as np
 from sargnn.data.features.encodings import (
     COSTLY,
     ENCODINGS,
-    OWN,
+    GIVEN,
     Attributes,
     DataConfig,
     Degree,
     Encoding,
     Labels,
-    check_name,
-    own_inputs,
+    check_each,
 )  # fmt: skip
+from sargnn.data.features.given_inputs import given_inputs
 from sargnn.data.graphs import GraphSet
 from sargnn.data.set_chunks import Element, SetChunks
 from sargnn.errors import InputError
@@ -51,38 +51,36 @@ class Encoder:
 
     @classmethod
     def fit(cls, config: DataConfig, graphs: GraphSet, index: np.ndarray | None = None) -> Encoder:
-        """Fit on the training graphs, those at ``index`` (default: all): label names, means and deviations, the largest
-        degree. The set is gone through in pieces, so it may be larger than memory."""
+        """Fit label names, means, deviations and the largest degree on the training graphs at ``index`` (default: all).
+        The set is read in chunks, so it may be larger than memory."""
         training = SetChunks(graphs, index)
         nodes, edges = next(training.rows("node")), next(training.rows("edge"))
         if not len(nodes):
             raise InputError(f"got no nodes, expected training graphs, in {graphs.name}")
-        found = own_inputs(graphs, "node", nodes) or ("degree",)
+        found = given_inputs(graphs, "node", nodes) or ("degree",)
         names = _chosen(config.encodings, found)
         encodings = tuple(ENCODINGS[name].fit(config, training) for name in names)
         notes: tuple[str, ...] = ()
         if "auto" in config.encodings and found == ("degree",):
             [last] = [encoding.max_degree for encoding in encodings if isinstance(encoding, Degree)]
             notes = (f"{graphs.name} has no node inputs: using one-hot degree, 0..{last}",)
-        of_each_edge = own_inputs(graphs, "edge", edges)
+        of_each_edge = given_inputs(graphs, "edge", edges)
         if of_each_edge and not config.edge_encodings:
-            what = " and ".join(of_each_edge)
-            notes += (
-                f"{graphs.name} has {what} of edges, which are not used: see data.edge_encodings, or sargnn-plus",
-            )
+            what = f"{graphs.name} has {' and '.join(of_each_edge)} of edges"
+            notes += (f"{what}, which are not used: see data.edge_encodings, or sargnn-plus",)
         edge_names = _chosen(config.edge_encodings, of_each_edge)
-        of_edges = tuple(OWN[name].fit(config, training, "edge") for name in edge_names)
+        of_edges = tuple(GIVEN[name].fit(config, training, "edge") for name in edge_names)
         of_graphs = (Attributes.fit(config, training, "graph"),) if config.graph_inputs else ()
         return cls(encodings, notes, of_edges, of_graphs)
 
     @cached_property
     def feature_names(self) -> tuple[str, ...]:
-        """One name a column of the node inputs."""
+        """One name per column of the node inputs."""
         return _feature_names(self.encodings)
 
     @cached_property
     def edge_feature_names(self) -> tuple[str, ...]:
-        """One name a column of the edge inputs."""
+        """One name per column of the edge inputs."""
         return _feature_names(self.edge_encodings)
 
     @property
@@ -102,7 +100,7 @@ class Encoder:
 
     @cached_property
     def costly(self) -> np.ndarray:
-        """int64: the columns of the node inputs that take long to make."""
+        """int64: the slow columns of the node inputs."""
         kinds = [isinstance(encoding, COSTLY) for encoding in self.encodings for _ in encoding.feature_names]
         return np.flatnonzero(kinds)
 
@@ -118,13 +116,12 @@ class Encoder:
         return x
 
     def encode_costly(self, graphs: GraphSet) -> np.ndarray:
-        """float32 [N, costly]: those of the node inputs that take long to make."""
+        """float32 [N, costly]: the slow columns of the node inputs."""
         encodings = tuple(encoding for encoding in self.encodings if isinstance(encoding, COSTLY))
         return _side_by_side(encodings, graphs, graphs.num_nodes)
 
     def strange(self, graphs: GraphSet) -> tuple[np.ndarray, list[str]]:
-        """bool [G], which graphs have labels that were not fitted, so that :meth:`encode` would refuse all, and these
-        labels.
+        """bool [G], which graphs have labels that were not fitted and that :meth:`encode` would refuse; these labels.
 
         >>> from sargnn.data.graphs import pack
         >>> carbon = pack([(1, [])], node_labels=[0], node_label_names=["C"])
@@ -186,7 +183,7 @@ def _feature_names(encodings: tuple[Encoding, ...]) -> tuple[str, ...]:
 
 
 def _side_by_side(encodings: tuple[Encoding, ...], graphs: GraphSet, rows: int) -> np.ndarray:
-    if rows == 0:  # what is missing is not missed
+    if rows == 0:  # then no input can be missing
         return np.empty((0, len(_feature_names(encodings))), np.float32)
     blocks = [encoding.encode(graphs).astype(np.float32, copy=False) for encoding in encodings]
     return np.concatenate([*blocks, np.empty((rows, 0), np.float32)], axis=1)
@@ -212,7 +209,7 @@ def _blocks_from_json(content: dict[str, Any], field: str, of: Element) -> tuple
 def _encoding_from_json(block: Any, where: str) -> Encoding:
     if not isinstance(block, dict) or not isinstance(block.get("encoding"), str):
         raise InputError(f"{where}: got {block!r}, expected {{'encoding': NAME, ...}}")
-    check_name(block["encoding"], tuple(ENCODINGS), where)
+    check_each((block["encoding"],), tuple(ENCODINGS), where)
     kind = ENCODINGS[block["encoding"]]
     values = {key: value for key, value in block.items() if key != "encoding"}
     hints = get_type_hints(kind)
@@ -229,7 +226,7 @@ def _encoding_from_json(block: Any, where: str) -> Encoding:
 def _parsed(hint: Any, value: Any, where: str) -> Any:
     """A JSON value as the type of a field: str, int, float, a choice of words, or a tuple of one of them."""
     if get_origin(hint) is Literal:
-        check_name(str(value), get_args(hint), where)
+        check_each((str(value),), get_args(hint), where)
         return value
     if get_origin(hint) is tuple and isinstance(value, list):
         return tuple(_parsed(get_args(hint)[0], v, f"{where}[{i}]") for i, v in enumerate(value))

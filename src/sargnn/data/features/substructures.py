@@ -1,4 +1,4 @@
-"""How many rings and cliques pass through each node, counted exactly.
+"""The number of rings and cliques through each node, counted exactly.
 
 Rings in small or dense graphs are counted by algebra: the rings of k nodes are the maps of a k-ring into the graph
 that send different nodes to different nodes, and these are all maps (products of matrices), less those that send two
@@ -74,7 +74,7 @@ def count_sparse(adjacency: csr_array, pattern: str) -> np.ndarray:
             out += np.bincount(rings.ravel(), minlength=nodes)
             start += roots
         elif nodes <= MATRIX_NODES:
-            return count_dense((adjacency.toarray() != 0)[None], pattern)[0]
+            return np.asarray(count_dense((adjacency.toarray() != 0)[None], pattern)[0])
         elif roots > 1:
             roots //= 4
         else:
@@ -106,7 +106,7 @@ def _merged_rings(k: int) -> list[tuple[Edges, int]]:
 
 
 def _partitions(k: int) -> Iterator[list[list[int]]]:
-    """All ways to divide 0..k-1 into blocks, in the order of their first members."""
+    """All partitions of 0..k-1 into blocks, in the order of their first members."""
     if k == 0:
         yield []
         return
@@ -121,8 +121,8 @@ def _maps(edges: Edges, adjacency: np.ndarray) -> np.ndarray:
     letter = "abcdefgh"
     terms = [letter[a] + letter[b] for a, b in edges]
     if len(adjacency) == 1:  # products of single matrices are what BLAS is for
-        return np.einsum(f"{','.join(terms)}->a", *[adjacency[0]] * len(edges), optimize="greedy")[None]
-    return np.einsum(f"z{',z'.join(terms)}->za", *[adjacency] * len(edges), optimize="greedy")
+        return np.asarray(np.einsum(f"{','.join(terms)}->a", *[adjacency[0]] * len(edges), optimize="greedy")[None])
+    return np.asarray(np.einsum(f"z{',z'.join(terms)}->za", *[adjacency] * len(edges), optimize="greedy"))
 
 
 def _grown_rings(adjacency: csr_array, roots: np.ndarray, k: int) -> np.ndarray | None:

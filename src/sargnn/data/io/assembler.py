@@ -1,8 +1,8 @@
-"""From graphs as they were written to a :class:`GraphSet`: the one way that every form but TU's and PyTorch's goes.
+"""From graphs as they were written to a :class:`GraphSet`: how all forms but TU's and PyTorch's are read.
 
-A reader gives one :class:`Record` a graph, or a :class:`Window` of many graphs where the file holds columns. The
-:class:`Assembler` takes windows one after the other and keeps arrays only, so that what is in memory is the result and
-one window, whatever the length of the input. What the names of attributes mean:
+A reader gives one :class:`Record` per graph, or a :class:`GraphChunk` of many graphs where the file holds columns. The
+:class:`Assembler` takes one chunk after the other and keeps only arrays, so that memory holds the result and one chunk,
+whatever the length of the input. What the names of attributes mean:
 
 ========================  ==========================================================================================
 ``label`` of a node       its category, also where it is a number; so for edges
@@ -11,37 +11,40 @@ other attributes          numbers are attributes, in the natural order of their 
 ``node_name``             what to call the node, where not by its id
 ``true_saliency``         how much the node truly matters; never an input
 ``label`` of a graph      its class; ``y``, ``class`` and ``target`` are other names for it
-``part`` of a graph       ``train``, ``validation`` or ``test`` of an official division
+``part`` of a graph       ``train``, ``validation`` or ``test`` of an official split
 ``graph_name``            what to call the graph
 ========================  ==========================================================================================
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from sargnn.data.graphs import GraphSet, sort_edges
+from sargnn.data.graphs import GraphSet, pointers, sort_edges
 from sargnn.data.io.columns import Column, natural_order, text_of
 from sargnn.data.io.graph_fields import GraphFields
+from sargnn.data.io.graph_records import NAME_LENGTH, ChunkColumns, GraphChunk, Record, chunk_of
 from sargnn.data.io.growing_array import GrowingArray
-from sargnn.data.io.records import NAME_LENGTH, Record, Rows, Window, window_of
 from sargnn.data.problems import Problem, Problems, merged_note, shown
 
 __all__ = ["Assembler", "assemble_records"]
 
-WINDOW = 4096
+CHUNK = 4096
 """Graphs that are assembled at once."""
 
 LONGEST = 4096
 """Numbers in a list that becomes columns."""
 
+Row = tuple[str, str | None, int | None, int]
+"""What messages call a row, its file and line, and its graph."""
+
 LISTED = 20
-"""Most graphs that were left out and have a note of their own."""
+"""Graphs left out that get a note of their own, at most."""
 
 
 def assemble_records(
@@ -62,22 +65,16 @@ def assemble_records(
     """
     assembler = Assembler(name, problems, labels=labels, file=file)
     waiting = iter(records)
-    while some := list(islice(waiting, WINDOW)):
-        assembler.add(window_of(some, assembler.graphs, problems))
+    while some := list(islice(waiting, CHUNK)):
+        assembler.add(chunk_of(some, assembler.graphs, problems))
     return assembler.finish(labelled=labelled)
 
 
 class Assembler:
-    """Takes windows, gives a :class:`GraphSet`."""
+    """Takes chunks, gives a :class:`GraphSet`."""
 
     def __init__(
-        self,
-        name: str,
-        problems: Problems,
-        *,
-        labels: str | None = None,
-        cells: bool = False,
-        file: str | None = None,
+        self, name: str, problems: Problems, *, labels: str | None = None, cells: bool = False, file: str | None = None
     ) -> None:
         self.name = name
         self.file = file or name
@@ -86,10 +83,10 @@ class Assembler:
         self.cells = cells
         """Whether values were written as text, as in a CSV file."""
         self.graphs = 0
-        """So many have been added."""
+        """Number added so far."""
         self._columns: dict[str, dict[str, Column]] = {"graph": {}, "node": {}, "edge": {}}
-        self._rows = {"graph": 0, "node": 0, "edge": 0}
-        self._first: dict[str, Callable[[str, str, str], Problem]] = {}
+        self._first: dict[str, Row] = {}
+        """The first row of all (see :meth:`_row`), for when its chunk is gone."""
         self._sizes: list[np.ndarray] = []
         self._edge_counts: list[np.ndarray] = []
         self._edges = GrowingArray(np.int32, 2)
@@ -97,40 +94,38 @@ class Assembler:
         self._graph_fields = GraphFields(problems, labels)
         self._node_names: list[np.ndarray | None] = []
 
-    def add(self, window: Window) -> None:
-        """Take the graphs of ``window`` after those that came before."""
-        count = len(window.graphs.graph)
-        self._sizes.append(np.bincount(window.nodes.graph, minlength=count))
-        rows = self._add_edges(window, count)
-        graph_columns = dict(window.graphs.columns)
-        self._graph_fields.take(graph_columns, window.graph_names, partial(self._tell, window.graphs))
-        node_columns = dict(window.nodes.columns)
+    def add(self, chunk: GraphChunk) -> None:
+        """Take the graphs of ``chunk`` after those that came before."""
+        count = len(chunk.graphs.graph)
+        self._sizes.append(np.bincount(chunk.nodes.graph, minlength=count))
+        rows = self._add_edges(chunk, count)
+        graph_columns, node_columns = dict(chunk.graphs.columns), dict(chunk.nodes.columns)
+        self._graph_fields.take(graph_columns, chunk.graph_names, partial(self._tell, chunk.graphs))
         names = node_columns.pop("node_name", None)
-        names = window.node_names if names is None else ["" if name is None else text_of(name) for name in names]
+        names = chunk.node_names if names is None else ["" if name is None else text_of(name) for name in names]
         self._node_names.append(_names(names, self._sizes[-1]))
-        self._add_columns("graph", window.graphs, graph_columns)
-        self._add_columns("node", window.nodes, node_columns)
-        self._add_columns("edge", window.edges, dict(window.edges.columns), rows)
+        self._add_columns("graph", chunk.graphs, graph_columns)
+        self._add_columns("node", chunk.nodes, node_columns)
+        self._add_columns("edge", chunk.edges, chunk.edges.columns, rows)
         self.graphs += count
 
-    def _add_edges(self, window: Window, count: int) -> np.ndarray:
-        """Sort, merge and, where undirected, mirror; the row of the window that each edge comes from, int64 [E]."""
-        graph, source, target = window.edges.graph, window.source, window.target
-        mirrored = np.flatnonzero(~window.directed & (source != target))
+    def _add_edges(self, chunk: GraphChunk, count: int) -> np.ndarray:
+        """Sort, merge and, where undirected, mirror; the row of the chunk that each edge comes from, int64 [E]."""
+        graph, source, target = chunk.edges.graph, chunk.source, chunk.target
+        mirrored = np.flatnonzero(~chunk.directed & (source != target))
         row = np.concatenate([np.arange(len(graph)), mirrored])
         ends = np.stack([np.concatenate([source, target[mirrored]]), np.concatenate([target, source[mirrored]])])
         order, counts = sort_edges(graph[row], ends[0], ends[1], count)
         self._merged += len(graph) - int((order < len(graph)).sum())
         self._edges.extend(ends.T[order])
         self._edge_counts.append(counts)
-        return row[order]
+        return np.asarray(row[order])
 
     def _add_columns(
-        self, each: str, rows: Rows, columns: dict[str, Sequence[Any]], keep: np.ndarray | None = None
+        self, each: str, rows: ChunkColumns, columns: Mapping[str, Sequence[Any]], keep: np.ndarray | None = None
     ) -> None:
-        """Add a window's columns; a column must be in every window that has rows, or in none."""
-        count = len(rows.graph)
-        if not count:
+        """Add a chunk's columns; a column must be in every chunk that has rows, or in none."""
+        if not len(rows.graph):
             return
         columns = dict(_flat(columns))
         known = self._columns[each]
@@ -140,23 +135,16 @@ class Assembler:
             if name not in known:
                 kind = {"label": "categories", "true_saliency": "numbers"}.get(name)
                 known[name] = Column(name, each, kind, cells=self.cells)
-                if self._rows[each]:
-                    known[name].problems.take([self._first[each](name, *known[name].missing)])
+                if each in self._first:
+                    known[name].problems.take([_problem(self._first[each], name, *known[name].missing)])
             known[name].add(values, partial(self._tell, rows, name), keep)
-        self._first.setdefault(each, self._first_row(rows))
-        self._rows[each] += count
+        self._first.setdefault(each, self._row(rows, 0))
 
-    def _tell(self, rows: Rows, name: str, row: int, got: str, expected: str) -> Problem:
-        file, line = rows.place(row)
-        message = f"got {got} in {shown(name)}{rows.name(row)}, expected {expected}"
-        return Problem(message, file, line, self.graphs + int(rows.graph[row]), name)
+    def _tell(self, rows: ChunkColumns, name: str, row: int, got: str, expected: str) -> Problem:
+        return _problem(self._row(rows, row), name, got, expected)
 
-    def _first_row(self, rows: Rows) -> Callable[[str, str, str], Problem]:
-        """A problem of the first row of all, for when its window is gone."""
-        (file, line), thing, graph = rows.place(0), rows.name(0), self.graphs + int(rows.graph[0])
-        return lambda name, got, expected: Problem(
-            f"got {got} in {shown(name)}{thing}, expected {expected}", file, line, graph, name
-        )
+    def _row(self, rows: ChunkColumns, row: int) -> Row:
+        return rows.name(row), *rows.place(row), self.graphs + int(rows.graph[row])
 
     def finish(self, *, labelled: bool = True) -> GraphSet:
         """The set, or all the problems at once; a graph without a class is one if ``labelled``."""
@@ -174,8 +162,8 @@ class Assembler:
             fields |= self._attributes(each)
         return GraphSet(
             name=self.name,
-            node_ptr=_pointers(np.concatenate(self._sizes)),
-            edge_ptr=_pointers(np.concatenate(self._edge_counts)),
+            node_ptr=pointers(np.concatenate(self._sizes)),
+            edge_ptr=pointers(np.concatenate(self._edge_counts)),
             edges=self._edges.take().T,
             node_names=self._all_node_names(),
             notes=tuple(self._notes()),
@@ -189,7 +177,6 @@ class Assembler:
         return np.concatenate([np.array(_positions(sizes)) if part is None else part for part, sizes in parts])
 
     def _notes(self) -> Iterator[str]:
-        """What to say of the set."""
         left_out = self.problems.left_out
         yield from (f"left out: {problem}" for problem in left_out[:LISTED])
         if len(left_out) > LISTED:
@@ -225,6 +212,11 @@ class Assembler:
         return fields
 
 
+def _problem(row: Row, name: str, got: str, expected: str) -> Problem:
+    thing, file, line, graph = row
+    return Problem(f"got {got} in {shown(name)}{thing}, expected {expected}", file, line, graph, name)
+
+
 def _flat(columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Sequence[Any]]]:
     """Columns of single values: a list of numbers in ``x`` becomes ``x_0``, ``x_1``, ..."""
     for name, values in columns.items():
@@ -237,11 +229,8 @@ def _flat(columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Sequence[
             yield name, plain
             continue
         for i in range(longest):
-            yield f"{name}_{i}", [_item(value, i) for value in plain]
-
-
-def _item(value: Any, index: int) -> Any:
-    return value[index] if isinstance(value, list | tuple) and index < len(value) else None
+            lists = (value if isinstance(value, list | tuple) else () for value in plain)
+            yield f"{name}_{i}", [value[i] if i < len(value) else None for value in lists]
 
 
 def _names(names: Sequence[str] | None, sizes: np.ndarray) -> np.ndarray | None:
@@ -274,7 +263,3 @@ def _combined(columns: list[tuple[np.ndarray, tuple[str, ...]]]) -> tuple[np.nda
     names = sorted(set(texts), key=natural_order)
     rank = {name: i for i, name in enumerate(names)}
     return np.array([rank[text] for text in texts], np.int64)[index.reshape(-1)], tuple(names)
-
-
-def _pointers(lengths: np.ndarray) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])

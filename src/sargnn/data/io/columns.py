@@ -93,7 +93,7 @@ class Column:
         self.each = each
         """What has a value: ``"graph"``, ``"node"`` or ``"edge"``."""
         self.kind = kind
-        """``"categories"`` or ``"numbers"`` where that is settled, else what most of the values are."""
+        """``"categories"`` or ``"numbers"`` if fixed, else what most of the values are."""
         self.cells = cells
         """Whether everything was written as text, as in a CSV file, so that the text ``"1"`` is a number."""
         self._rows = 0
@@ -117,15 +117,11 @@ class Column:
             self._count["number"] += len(numbers)
         if numbers is not None:
             self._require_finite(numbers, codes, tell)
-        if rows is not None:
-            numbers = None if numbers is None else numbers[rows]
-            codes = None if codes is None else codes[rows]
-        count = len(values) if rows is None else len(rows)
         for array, part, nothing in ((self._numbers, numbers, np.nan), (self._codes, codes, -1)):
             if part is not None:
                 self._fill_up(array, nothing)
-                array.extend(part)
-        self._rows += count
+                array.extend(part if rows is None else part[rows])
+        self._rows += len(values) if rows is None else len(rows)
 
     def _as_numbers(self, values: Sequence[Any]) -> np.ndarray | None:
         """float64 [R], if every value is a number."""
@@ -163,12 +159,8 @@ class Column:
         self, values: Sequence[Any], meaning: dict[Any, Any], tell: Tell
     ) -> tuple[np.ndarray | None, np.ndarray]:
         """float64 [R], NaN where there is no number, or None for none at all; int32 [R], -1 where there is no text."""
-        number, code = {}, {}
-        for value, meant in meaning.items():
-            number[value] = meant if isinstance(meant, float) else np.nan
-            code[value] = -1
-            if isinstance(meant, str):
-                code[value] = self._codes_of.setdefault(meant, len(self._codes_of))
+        number = {value: meant if isinstance(meant, float) else np.nan for value, meant in meaning.items()}
+        code = {value: self._code(meant) if isinstance(meant, str) else -1 for value, meant in meaning.items()}
         codes = np.fromiter(map(code.__getitem__, values), np.int32, len(values))
         numbers = np.fromiter(map(number.__getitem__, values), np.float64, len(values))
         is_number, is_text = ~np.isnan(numbers), codes >= 0
@@ -204,8 +196,7 @@ class Column:
         return self.kind == "numbers" or self._count["number"] > self._count["text"]
 
     def check(self) -> Problems:
-        """All that is wrong with the column: values that are missing or cannot be read, texts among numbers, and texts
-        that are too many to be categories."""
+        """All that is wrong: values missing or not readable, texts among numbers, too many texts to be categories."""
         if self.is_numeric and self._count["text"]:
             self.problems.take(self._suspects, self._count["text"])
         elif len(self._codes_of) > CATEGORIES:
@@ -223,17 +214,17 @@ class Column:
         codes = self._codes.take()
         if len(self._numbers):
             self._name_numbers(self._numbers.take(), codes)
-        pieces = [slice(start, start + CHUNK) for start in range(0, len(codes), CHUNK)]
+        chunks = [slice(start, start + CHUNK) for start in range(0, len(codes), CHUNK)]
         present = np.zeros(len(self._codes_of) + 1, bool)
-        for piece in pieces:
-            present[codes[piece]] = True
+        for chunk in chunks:
+            present[codes[chunk]] = True
         texts = list(self._codes_of)
         names = sorted((text for text, is_there in zip(texts, present, strict=False) if is_there), key=natural_order)
         rank = np.full(len(texts) + 1, -1, np.int64)
         rank[[self._codes_of[name] for name in names]] = np.arange(len(names))
         found = np.empty(len(codes), np.int64)
-        for piece in pieces:
-            found[piece] = rank[codes[piece]]
+        for chunk in chunks:
+            found[chunk] = rank[codes[chunk]]
         return found, tuple(names)
 
     def _name_numbers(self, numbers: np.ndarray, codes: np.ndarray) -> None:
@@ -241,8 +232,11 @@ class Column:
         numbers = np.concatenate([numbers, np.full(len(codes) - len(numbers), np.nan)])
         rows = np.flatnonzero((codes < 0) & ~np.isnan(numbers))
         distinct, index = np.unique(numbers[rows], return_inverse=True)
-        own = [self._codes_of.setdefault(text_of(number), len(self._codes_of)) for number in distinct.tolist()]
+        own = [self._code(text_of(number)) for number in distinct.tolist()]
         codes[rows] = np.array(own, np.int32)[index]
+
+    def _code(self, text: str) -> int:
+        return self._codes_of.setdefault(text, len(self._codes_of))
 
     def _fill_up(self, array: GrowingArray, value: int | float) -> None:
         """Rows that were added while this kind of value had not come yet."""
@@ -251,9 +245,8 @@ class Column:
 
 def _plain(values: Sequence[Any]) -> Sequence[Any]:
     """The same as Python's own numbers and texts; whatever is neither becomes :class:`_Unreadable`."""
-    if set(map(type, values)) <= {str, int, float, bool, type(None)}:
-        return values
-    return [_plain_value(value) for value in values]
+    plain = set(map(type, values)) <= {str, int, float, bool, type(None)}
+    return values if plain else list(map(_plain_value, values))
 
 
 def _plain_value(value: Any) -> Any:

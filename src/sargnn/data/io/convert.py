@@ -4,12 +4,12 @@
 ``graphset``   the folder of :meth:`GraphSet.save`, opened without reading it
 ``tu``         a folder in TU format (:mod:`sargnn.data.io.tu`), which holds numbers only
 ``csv``        a folder of three tables (:mod:`sargnn.data.io.tables`)
-``jsonl``      a file with one graph a line (:mod:`sargnn.data.io.node_link`)
+``jsonl``      a file with one graph per line (:mod:`sargnn.data.io.node_link`)
 ``graphml``    a folder of GraphML files (:mod:`sargnn.data.io.graphml`)
 =============  ===========================================================================================
 
-Files are named by number, never by what the data say. A name that ends as those of files do is for a file alone, and
-that of the file ends in ``.jsonl``: so :func:`sargnn.load` and its reader know what is there.
+Files are named by number, never by names in the data. ``jsonl`` needs a name that ends in ``.jsonl``; the others need
+that of a folder, so that :func:`sargnn.load` knows what is there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.columns import natural_order
-from sargnn.data.io.named_values import Columns, PlainSet, exact
+from sargnn.data.io.set_columns import Columns, SetColumns, exact
 from sargnn.data.sources import SUFFIXES
 from sargnn.errors import InputError
 from sargnn.files import write_file, write_folder
@@ -74,18 +74,22 @@ def _to_graphset(graphs: GraphSet, path: Path) -> list[str]:
 
 
 def _to_tables(graphs: GraphSet, path: Path) -> list[str]:
-    plain = PlainSet.of(graphs)
-    number = np.arange(len(graphs))
-    position = np.arange(graphs.num_nodes) - graphs.node_ptr[graphs.node_graph]
-    directed = {"directed": [str(value).lower() for value in plain.directed.tolist()]} if plain.directed.any() else {}
-    source, target = plain.ends
+    columns = SetColumns.of(graphs)
+    texts = [str(value).lower() for value in columns.directed.tolist()]
+    directed = {"directed": texts} if columns.directed.any() else {}
+    source, target = columns.ends.tolist()
     with write_folder(path) as folder:
-        _write_csv(folder / "graphs.csv", {"graph": number.tolist(), **directed, **plain.graphs})
-        nodes = {"graph": graphs.node_graph.tolist(), "node": position.tolist()}
-        _write_csv(folder / "nodes.csv", {**nodes, **plain.nodes})
-        edges = {"graph": plain.edge_graph.tolist(), "source": source.tolist(), "target": target.tolist()}
-        _write_csv(folder / "edges.csv", {**edges, **plain.edges})
+        _write_csv(folder / "graphs.csv", {"graph": list(range(len(graphs))), **directed, **columns.graphs})
+        nodes = {"graph": graphs.node_graph.tolist(), "node": _positions(graphs), **columns.nodes}
+        _write_csv(folder / "nodes.csv", nodes)
+        edges = {"graph": columns.edge_graph.tolist(), "source": source, "target": target, **columns.edges}
+        _write_csv(folder / "edges.csv", edges)
     return []
+
+
+def _positions(graphs: GraphSet) -> list[int]:
+    """The number of each node in its graph."""
+    return [node for size in graphs.sizes.tolist() for node in range(size)]
 
 
 def _write_csv(path: Path, columns: Columns) -> None:
@@ -109,17 +113,15 @@ Rows = list[dict[str, Any]]
 
 def _one_by_one(graphs: GraphSet) -> Iterator[tuple[dict[str, Any], bool, Rows, Rows]]:
     """Of each graph: its attributes, whether it is directed, its nodes and its edges."""
-    plain = PlainSet.of(graphs)
-    ids = (np.arange(graphs.num_nodes) - graphs.node_ptr[graphs.node_graph]).tolist()
-    source, target = plain.ends.tolist()
-    graph_rows = _rows(plain.graphs, len(graphs))
-    node_rows = _rows({"id": ids, **plain.nodes}, graphs.num_nodes)
-    edge_rows = _rows({"source": source, "target": target, **plain.edges}, len(source))
-    edge_ptr = np.searchsorted(plain.edge_graph, np.arange(len(graphs) + 1))
+    columns = SetColumns.of(graphs)
+    source, target = columns.ends.tolist()
+    graph_rows = _rows(columns.graphs, len(graphs))
+    node_rows = _rows({"id": _positions(graphs), **columns.nodes}, graphs.num_nodes)
+    edge_rows = _rows({"source": source, "target": target, **columns.edges}, len(source))
+    edge_ptr = np.searchsorted(columns.edge_graph, np.arange(len(graphs) + 1))
     for g in range(len(graphs)):
-        nodes = node_rows[graphs.node_ptr[g] : graphs.node_ptr[g + 1]]
         edges = edge_rows[edge_ptr[g] : edge_ptr[g + 1]]
-        yield graph_rows[g], bool(plain.directed[g]), nodes, edges
+        yield graph_rows[g], bool(columns.directed[g]), node_rows[graphs.nodes_of(g)], edges
 
 
 def _rows(columns: Columns, count: int) -> Rows:
@@ -213,10 +215,4 @@ def _numbers(names: Sequence[str], kind: str, notes: list[str]) -> list[str]:
     return list(map(str, range(len(names))))
 
 
-FORMS = {
-    "graphset": _to_graphset,
-    "tu": _to_tu,
-    "csv": _to_tables,
-    "jsonl": _to_json_lines,
-    "graphml": _to_graphml,
-}
+FORMS = {"graphset": _to_graphset, "tu": _to_tu, "csv": _to_tables, "jsonl": _to_json_lines, "graphml": _to_graphml}

@@ -34,7 +34,10 @@ class CsvTable(TableFile):
     def __init__(self, path: Path, problems: Problems) -> None:
         self.path = path
         self.problems = problems
-        self.header = [name.strip() for name in self._header()]
+        first = next(self._read(after_header=False), None)
+        if first is None:
+            raise refused("got an empty file, expected a header line", path)
+        self.header = [name.strip() for name in first[1][0]]
         named = [name for name in self.header if name]
         for name in sorted({name for name in named if named.count(name) > 1}):
             problems.add(f"two columns {shown(name)}", "every name once", file=str(path), line=1, field=name)
@@ -57,17 +60,11 @@ class CsvTable(TableFile):
             if set(map(len, rows)) != {width}:
                 for line, row in zip(lines, rows, strict=True):
                     if len(row) not in (0, width):
-                        got, expected = f"{len(row)} cells", f"{width} as in the header"
-                        self.problems.add(got, expected, file=str(self.path), line=line)
+                        expected = f"{width} as in the header"
+                        self.problems.add(f"{len(row)} cells", expected, file=str(self.path), line=line)
                 lines = [line for line, row in zip(lines, rows, strict=True) if len(row) == width]
                 rows = [row for row in rows if len(row) == width]
             yield Chunk(np.array(lines, np.int64), list(zip(*rows, strict=True)) or [()] * width)
-
-    def _header(self) -> list[str]:
-        """The cells of the first line."""
-        for _, rows in self._read(after_header=False):
-            return rows[0]
-        raise refused("got an empty file, expected a header line", self.path)
 
     def _read(self, after_header: bool = True) -> Iterator[tuple[list[int], list[list[str]]]]:
         """Line numbers and rows, many at a time."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.assembler import assemble_records
-from sargnn.data.io.records import Record
+from sargnn.data.io.graph_records import Record
 from sargnn.data.problems import Problems
 
 __all__ = ["from_networkx", "is_networkx"]
@@ -17,7 +17,7 @@ __all__ = ["from_networkx", "is_networkx"]
 def from_networkx(
     graphs: Sequence[Any], problems: Problems, *, name: str = "graphs", labels: str | None = None, labelled: bool = True
 ) -> GraphSet:
-    """A set of NetworkX graphs, of any of its four kinds; see :mod:`sargnn.data.io.records` for what attributes mean.
+    """A set of NetworkX graphs of any kind; see :mod:`sargnn.data.io.assembler` for what attributes mean.
 
     The class is the graph attribute ``labels``, by default ``label``, ``y``, ``class`` or ``target``.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sargnn.data.graphs import EDGE_ARRAYS, GRAPH_ARRAYS, GraphSet
 from sargnn.data.io.tu import Place, Table, assemble
-from sargnn.data.problems import InputErrors, Problem, Problems
+from sargnn.data.problems import InputErrors, Problems, refused
 
 __all__ = ["from_pyg"]
 
@@ -126,4 +126,4 @@ class _Reader:
             raise self._refuse(f"{key} that is not numbers ({error})", graph, key) from error
 
     def _refuse(self, got: str, graph: int, field: str) -> InputErrors:
-        return InputErrors([Problem(f"got {got}", self.name, graph=graph, field=field)], 1)
+        return refused(f"got {got}", self.name, graph=graph, field=field)

@@ -1,4 +1,4 @@
-"""What is said of whole graphs and has a field of its own in a set: the class, the part, the name."""
+"""Graph attributes that have a field of their own in a set: the class, the part, the name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_given(text: str) -> bool:
 
 
 class GraphFields:
-    """Takes them out of the columns of one window after the other."""
+    """Takes them out of the columns of one chunk after the other."""
 
     def __init__(self, problems: Problems, labels: str | None) -> None:
         self.problems = problems

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sargnn.data.io.records import Record
+from sargnn.data.io.graph_records import Record
 from sargnn.data.io.safe_xml import TYPES, Declared, Element, XmlFile
 from sargnn.data.problems import Problems, shown
 
@@ -28,41 +28,29 @@ def _declared(element: Element, xml: XmlFile) -> Declared:
     own = element.attributes
     name, kind = own.get("attr.name", own.get("id", "")), own.get("attr.type", "string")
     if kind not in TYPES:
-        got = f"type {shown(kind)} of {shown(name)}"
-        xml.refuse(got, f"one of {', '.join(TYPES)}", element.line, name)
+        xml.refuse(f"type {shown(kind)} of {shown(name)}", f"one of {', '.join(TYPES)}", element.line, name)
     default = next((child.text for child in element.all("default")), None)
     return Declared(name, own.get("for", "all"), kind, default, element.line)
 
 
 def _record(graph: Element, keys: dict[str, Declared], xml: XmlFile) -> Record:
     nodes, edges = graph.all("node"), graph.all("edge")
-    for strange in [*graph.all("hyperedge"), *(inner for node in nodes for inner in node.all("graph"))]:
+    for strange in [*graph.all("hyperedge"), *graph.all("node", "graph")]:
         xml.refuse(f"a {strange.tag} in a graph", "nodes and edges only", strange.line)
+    record = xml.record(graph, nodes, edges, lambda element: _row(element, keys, xml))
     default = "true" if graph.attributes.get("edgedefault") == "directed" else "false"
-    return Record(
-        nodes=[xml.required(node, "id") for node in nodes],
-        node_rows=[_row(node, keys, xml) for node in nodes],
-        sources=[xml.required(edge, "source") for edge in edges],
-        targets=[xml.required(edge, "target") for edge in edges],
-        edge_rows=[_row(edge, keys, xml) for edge in edges],
-        attributes=_row(graph, keys, xml),
-        directed=[edge.attributes.get("directed", default) == "true" for edge in edges],
-        name=graph.attributes.get("id"),
-        file=str(xml.path),
-        line=graph.line,
-        node_lines=[node.line for node in nodes],
-        edge_lines=[edge.line for edge in edges],
-    )
+    record.directed = [edge.attributes.get("directed", default) == "true" for edge in edges]
+    record.attributes, record.name = _row(graph, keys, xml), graph.attributes.get("id")
+    return record
 
 
 def _row(element: Element, keys: dict[str, Declared], xml: XmlFile) -> dict[str, Any]:
-    """The data of a node, an edge or a graph, with the defaults of what it does not say."""
+    """The data of a node, an edge or a graph, with defaults for what is missing."""
     row = xml.defaults(keys.values(), element.tag)
     for data in element.all("data"):
         id_ = data.attributes.get("key", "")
         if id_ in keys:
-            key = keys[id_]
-            row[key.name] = xml.value(data.text, key.kind, key.name, data.line)
+            row[keys[id_].name] = xml.value(data.text, keys[id_], data.line)
         elif not data.children:
             xml.refuse(f"data for key {shown(id_)}", "a key that is declared", data.line)
     return row

@@ -23,7 +23,7 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.io.assembler import assemble_records
 from sargnn.data.io.csv_files import CsvTable
 from sargnn.data.io.graph_fields import CLASS_NAMES, is_given
-from sargnn.data.io.records import Record
+from sargnn.data.io.graph_records import Record
 from sargnn.data.problems import Problems, refused, shown
 from sargnn.errors import InputError
 
@@ -51,13 +51,14 @@ def read_smiles(
     whose values repeat, and a note says so.
     """
     table = CsvTable(path, problems)
+    columns = ", ".join(map(shown, table.header))
     column = table.column(*([smiles] if smiles else SMILES_NAMES))
     if column is None:
         wanted = f"one called {shown(smiles or 'smiles')} that holds SMILES"
-        raise refused(f"got columns {_columns(table)}, expected {wanted}", path, 1)
+        raise refused(f"got columns {columns}, expected {wanted}", path, 1)
     label = table.column(*(CLASS_NAMES if labels is None else [labels]))
     if labels and label is None:
-        raise refused(f"got columns {_columns(table)}, expected one called {shown(labels)}", path, 1)
+        raise refused(f"got columns {columns}, expected one called {shown(labels)}", path, 1)
     notes = []
     if labels is None and label is None and (label := _guessed_class(table, column)) is not None:
         notes.append(f"took {shown(table.header[label])} as the class")
@@ -73,10 +74,6 @@ def load_rdkit() -> Any:
     except ImportError as error:
         raise InputError("reading SMILES needs RDKit: pip install 'sargnn[chem]'") from error
     return Chem
-
-
-def _columns(table: CsvTable) -> str:
-    return ", ".join(map(shown, table.header))
 
 
 def _guessed_class(table: CsvTable, smiles: int) -> int | None:

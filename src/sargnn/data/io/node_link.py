@@ -1,4 +1,4 @@
-"""JSON in the node-link form of NetworkX and D3, one graph or a list of them in a file, or one a line.
+"""JSON in the node-link form of NetworkX and D3, one graph or a list of them in a file, or one per line.
 
 A graph is ``{"directed": false, "graph": {"label": "a"}, "nodes": [{"id": 0, ...}], "edges": [{"source": 0, "target":
 1, ...}]}``. ``edges`` may be called ``links``, and the class may stand beside ``nodes`` too.
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sargnn.data.io.records import Record
+from sargnn.data.io.graph_records import Record
 from sargnn.data.problems import Problems, kind_of, refused, shown
 
 __all__ = ["read_json", "read_json_lines"]
@@ -25,7 +25,7 @@ def read_json(path: Path, problems: Problems) -> Iterator[Record]:
     """The graph, or the list of graphs, of a JSON file."""
     try:
         if (size := path.stat().st_size) > FILE_LIMIT:
-            expected = f"at most {FILE_LIMIT}; write one graph a line to a .jsonl file"
+            expected = f"at most {FILE_LIMIT}; write one graph per line to a .jsonl file"
             raise refused(f"got {size} bytes, expected {expected}", path)
         content = _parse(path.read_bytes())
     except OSError as error:
@@ -40,17 +40,12 @@ def read_json_lines(path: Path, problems: Problems) -> Iterator[Record]:
     """The graphs of a file with one on each line; empty lines are skipped."""
     try:
         with path.open("rb") as file:
-            number = 0
-            while line := file.readline(FILE_LIMIT):
-                number += 1
-                if not line.strip():
-                    continue
+            for number, line in enumerate(iter(lambda: file.readline(FILE_LIMIT), b""), 1):
                 try:
-                    item = _parse(line)
+                    if line.strip():
+                        yield from _record(_parse(line), str(path), number, problems)
                 except _NotJson as error:
                     problems.add(str(error), "a graph in JSON", file=str(path), line=number)
-                    continue
-                yield from _record(item, str(path), number, problems)
     except OSError as error:
         raise refused(f"cannot read ({error.strerror})", path) from error
 
@@ -83,18 +78,15 @@ def _record(item: Any, file: str, line: int | None, problems: Problems) -> Itera
     nodes: Any = item.get("nodes")
     edges: Any = item.get("edges", item.get("links"))
     graph: Any = item.get("graph", {})
-    fine = True
+    before = problems.count
     for name, rows in (("nodes", nodes), ("edges", edges)):
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             problems.add(f"no list of {name}", f'"{name}": [{{...}}, ...]', field=name, **where)
-            fine = False
     if not isinstance(graph, dict):
         problems.add(f"{kind_of(graph)} in 'graph'", "an object", field="graph", **where)
-        fine = False
-    if not fine:
+    if problems.count > before:
         return
-    beside = {key: value for key, value in item.items() if key not in STRUCTURE}
-    attributes = {**beside, **graph}
+    attributes = {**_without(item, *STRUCTURE), **graph}
     yield Record(
         nodes=[_id(node, "id", where, problems) for node in nodes],
         node_rows=[_without(node, "id") for node in nodes],

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
+from sargnn.data.io.graph_records import Record
 from sargnn.data.problems import InputErrors, Problems, refused, shown
 from sargnn.errors import InputError
 
@@ -26,13 +27,12 @@ TEXT_LIMIT = 1 << 20
 """Characters in one element."""
 
 
-def _boolean(text: str) -> bool:
-    return {"true": True, "1": True, "false": False, "0": False}[text.lower()]
-
-
 TYPES: dict[str, Callable[[str], Any]] = {
-    "boolean": _boolean, "int": int, "integer": int, "long": int, "float": float, "double": float, "string": str,
-}  # fmt: skip
+    "boolean": lambda text: {"true": True, "1": True, "false": False, "0": False}[text.lower()],
+    **dict.fromkeys(("int", "integer", "long"), int),
+    **dict.fromkeys(("float", "double"), float),
+    "string": str,
+}
 """The types that GraphML and GEXF give to attributes."""
 
 
@@ -46,9 +46,12 @@ class Element:
     text: str = ""
     children: list[Element] = field(default_factory=list)
 
-    def all(self, tag: str) -> list[Element]:
-        """The children called ``tag``."""
-        return [child for child in self.children if child.tag == tag]
+    def all(self, *path: str) -> list[Element]:
+        """The elements at the end of ``path``, such as ``"nodes", "node"``."""
+        found = [self]
+        for tag in path:
+            found = [child for element in found for child in element.children if child.tag == tag]
+        return found
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,43 @@ class XmlFile:
 
     def children(self, root: str) -> Iterator[Element]:
         """The children of the outermost element, which must be called ``root``, each as soon as it is complete."""
-        return _read(self.path, root)
+        try:
+            if (size := self.path.stat().st_size) > FILE_LIMIT:
+                expected = f"at most {FILE_LIMIT}; split it into several files"
+                raise refused(f"got {size} bytes, expected {expected}", self.path)
+            builder, chunk = _Builder(self.path, root), b"first"
+            with self.path.open("rb") as file:
+                while chunk:
+                    chunk = file.read(CHUNK)
+                    builder.parser.Parse(chunk, not chunk)
+                    yield from builder.complete
+                    builder.complete.clear()
+        except OSError as error:
+            raise refused(f"cannot read ({error.strerror})", self.path) from error
+        except expat.ExpatError as error:
+            what = expat.errors.messages.get(error.code, "unknown error")
+            raise refused(f"got XML with a mistake ({what}), expected {root}", self.path, error.lineno) from error
+        except InputError:
+            raise
+        except (LookupError, ValueError) as error:
+            got = f"XML in an encoding that cannot be read ({error})"
+            raise refused(f"got {got}, expected UTF-8", self.path) from error
+
+    def record(
+        self, graph: Element, nodes: list[Element], edges: list[Element], row: Callable[[Element], dict[str, Any]]
+    ) -> Record:
+        """The graph of these elements; ``row`` gives the values of a node or an edge."""
+        return Record(
+            nodes=[self.required(node, "id") for node in nodes],
+            node_rows=[row(node) for node in nodes],
+            sources=[self.required(edge, "source") for edge in edges],
+            targets=[self.required(edge, "target") for edge in edges],
+            edge_rows=[row(edge) for edge in edges],
+            file=str(self.path),
+            line=graph.line,
+            node_lines=[node.line for node in nodes],
+            edge_lines=[edge.line for edge in edges],
+        )
 
     def required(self, element: Element, name: str) -> str:
         """An attribute that the element must have."""
@@ -82,43 +121,22 @@ class XmlFile:
         return element.attributes.get(name, "")
 
     def defaults(self, declared: Iterable[Declared], each: str) -> dict[str, Any]:
-        """The values of a node, an edge or a graph that says nothing itself."""
+        """The values of a node, an edge or a graph that has none of its own."""
         known = [one for one in declared if one.default is not None and one.each in (each, "all")]
-        return {one.name: self.value(one.default or "", one.kind, one.name, one.line) for one in known}
+        return {one.name: self.value(one.default or "", one, one.line) for one in known}
 
-    def value(self, text: str, kind: str, name: str, line: int) -> Any:
-        """What ``text`` says, by its type; None if it says nothing."""
+    def value(self, text: str, declared: Declared, line: int) -> Any:
+        """``text`` as its declared type; None if it is empty."""
         text = text.strip()
         try:
-            return TYPES.get(kind, str)(text) if text else None
+            return TYPES.get(declared.kind, str)(text) if text else None
         except (ValueError, KeyError):
-            self.refuse(f"{shown(text)} in {shown(name)}", f"the type {kind}", line, name)
+            got = f"{shown(text)} in {shown(declared.name)}"
+            self.refuse(got, f"the type {declared.kind}", line, declared.name)
             return 0
 
     def refuse(self, got: str, expected: str, line: int, field: str | None = None) -> None:
         self.problems.add(got, expected, file=str(self.path), line=line, field=field)
-
-
-def _read(path: Path, root: str) -> Iterator[Element]:
-    try:
-        if (size := path.stat().st_size) > FILE_LIMIT:
-            raise refused(f"got {size} bytes, expected at most {FILE_LIMIT}; split it into several files", path)
-        builder = _Builder(path, root)
-        with path.open("rb") as file:
-            while chunk := file.read(CHUNK):
-                builder.parser.Parse(chunk, False)
-                yield from builder.take()
-        builder.parser.Parse(b"", True)
-        yield from builder.take()
-    except OSError as error:
-        raise refused(f"cannot read ({error.strerror})", path) from error
-    except expat.ExpatError as error:
-        what = expat.errors.messages.get(error.code, "unknown error")
-        raise refused(f"got XML with a mistake ({what}), expected {root}", path, error.lineno) from error
-    except (LookupError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise refused(f"got XML in an encoding that cannot be read ({error}), expected UTF-8", path) from error
 
 
 class _Builder:
@@ -129,50 +147,35 @@ class _Builder:
         self.root = root
         self.open: list[Element] = []
         self.complete: list[Element] = []
+        """Children of the outermost element."""
         self.parser: Any = expat.ParserCreate(namespace_separator=" ")
         self.parser.buffer_text = True
-        self.parser.StartDoctypeDeclHandler = self.refuse_doctype
+        self.parser.StartDoctypeDeclHandler = self.doctype
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
         self.parser.CharacterDataHandler = self.text
 
-    def take(self) -> list[Element]:
-        complete, self.complete = self.complete, []
-        return complete
-
-    def refuse_doctype(self, *_: Any) -> None:
-        raise self._refused("got a DOCTYPE, expected none: entities are not read")
+    def doctype(self, *_: Any) -> None:
+        raise self._refused("a DOCTYPE", "none: entities are not read")
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         tag = name.rpartition(" ")[2]
         if not self.open and tag != self.root:
-            raise self._refused(f"got <{tag[:40]}>, expected <{self.root}>")
+            raise self._refused(f"<{tag[:40]}>", f"<{self.root}>")
         if len(self.open) == DEEPEST:
-            raise refused(
-                f"got elements nested deeper than {DEEPEST}, expected <{self.root}>",
-                self.path,
-                self.parser.CurrentLineNumber,
-            )
-        if any(" " in key for key in attributes):
-            attributes = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
-        self.open.append(Element(tag, attributes, self.parser.CurrentLineNumber))
+            raise self._refused(f"elements nested deeper than {DEEPEST}", f"<{self.root}>")
+        own = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
+        self.open.append(Element(tag, own, self.parser.CurrentLineNumber))
 
     def end(self, name: str) -> None:
         element = self.open.pop()
-        if len(self.open) > 1:
-            self.open[-1].children.append(element)
-        elif self.open:
-            self.complete.append(element)
+        if self.open:
+            (self.open[-1].children if len(self.open) > 1 else self.complete).append(element)
 
     def text(self, text: str) -> None:
-        element = self.open[-1]
-        element.text += text
-        if len(element.text) > TEXT_LIMIT:
-            raise refused(
-                f"got more than {TEXT_LIMIT} characters in one element, expected less",
-                self.path,
-                self.parser.CurrentLineNumber,
-            )
+        self.open[-1].text += text
+        if len(self.open[-1].text) > TEXT_LIMIT:
+            raise self._refused(f"more than {TEXT_LIMIT} characters in one element", "less")
 
-    def _refused(self, message: str) -> InputErrors:
-        return refused(message, self.path, self.parser.CurrentLineNumber)
+    def _refused(self, got: str, expected: str) -> InputErrors:
+        return refused(f"got {got}, expected {expected}", self.path, self.parser.CurrentLineNumber)

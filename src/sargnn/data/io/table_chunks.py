@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -26,20 +26,28 @@ class Chunk:
     """int64 [R]: where each row stands, counted from 1."""
     columns: Sequence[Sequence[Any]]
     """R values each; no lists of rows, because many small lists are slow and large."""
-
-    def __len__(self) -> int:
-        return len(self.lines)
+    graph: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    """int64 [R]: the graph of each row, once it is known."""
 
     def take(self, rows: np.ndarray) -> Chunk:
         """Some of the rows."""
-        index = rows.tolist()
-        return Chunk(self.lines[rows], [[column[i] for i in index] for column in self.columns])
+        columns = [[column[i] for i in rows.tolist()] for column in self.columns]
+        return Chunk(self.lines[rows], columns, self.graph[rows] if len(self.graph) else self.graph)
+
+    def sorted(self) -> Chunk:
+        """By graph; rows of one graph keep their order."""
+        in_order = (np.diff(self.graph) >= 0).all()
+        return self if in_order else self.take(np.argsort(self.graph, kind="stable"))
 
     @staticmethod
     def joined(chunks: Sequence[Chunk], width: int) -> Chunk:
         """One after the other; ``width`` is the number of columns, also of no chunks."""
-        lines = np.concatenate([*(chunk.lines for chunk in chunks), np.empty(0, np.int64)])
-        return Chunk(lines, [list(chain.from_iterable(chunk.columns[i] for chunk in chunks)) for i in range(width)])
+        lines, graph = (
+            np.concatenate([*(getattr(chunk, name) for chunk in chunks), np.empty(0, np.int64)])
+            for name in ("lines", "graph")
+        )
+        columns = [list(chain.from_iterable(chunk.columns[i] for chunk in chunks)) for i in range(width)]
+        return Chunk(lines, columns, graph)
 
 
 class TableFile(ABC):
@@ -69,11 +77,11 @@ class SplitTable:
     """A table in parts: part p has the rows of the graphs ``bounds[p]`` to ``bounds[p + 1]``.
 
     >>> from tempfile import TemporaryDirectory
-    >>> chunk = Chunk(np.array([2, 3, 4]), [["a", "b", "c"]])
+    >>> chunk = Chunk(np.array([2, 3, 4]), [["a", "b", "c"]], graph=np.array([0, 3, 1]))
     >>> with TemporaryDirectory() as folder:
     ...     split = SplitTable(Path(folder, "nodes"), [0, 2, 4], width=1)
-    ...     split.fill([(np.array([0, 3, 1]), chunk)])
-    ...     [(graph.tolist(), part.lines.tolist(), part.columns) for graph, part in map(split.read, (0, 1))]
+    ...     split.fill([chunk])
+    ...     [(part.graph.tolist(), part.lines.tolist(), part.columns) for part in map(split.read, (0, 1))]
     [([0, 1], [2, 4], [['a', 'c']]), ([3], [3], [['b']])]
     """
 
@@ -82,24 +90,21 @@ class SplitTable:
         self.bounds = np.asarray(bounds)
         self.width = width
 
-    def fill(self, chunks: Iterable[tuple[np.ndarray, Chunk]]) -> None:
-        """Write all rows, which come with the number of their graph, int64 [R]."""
-        for graph, chunk in chunks:
-            part = np.searchsorted(self.bounds, graph, side="right") - 1
+    def fill(self, chunks: Iterable[Chunk]) -> None:
+        """Write all rows, of which the graph is known."""
+        for chunk in chunks:
+            part = np.searchsorted(self.bounds, chunk.graph, side="right") - 1
             for one in np.unique(part).tolist():
-                rows = np.flatnonzero(part == one)
-                own = chunk if len(rows) == len(part) else chunk.take(rows)
+                own = chunk.take(np.flatnonzero(part == one))
                 with self.paths[one].open("a", encoding="ascii") as file:
-                    file.write(json.dumps([graph[rows].tolist(), own.lines.tolist(), list(own.columns)]) + "\n")
+                    file.write(json.dumps([own.lines.tolist(), list(own.columns), own.graph.tolist()]) + "\n")
 
-    def read(self, part: int) -> tuple[np.ndarray, Chunk]:
-        """The rows of a part with their graphs; its file is then no longer needed."""
-        graphs, chunks = [np.empty(0, np.int64)], []
+    def read(self, part: int) -> Chunk:
+        """The rows of a part; its file is then no longer needed."""
+        chunks = []
         if self.paths[part].exists():
             with self.paths[part].open(encoding="ascii") as file:
-                for text in file:
-                    graph, lines, columns = json.loads(text)
-                    graphs.append(np.array(graph, np.int64))
-                    chunks.append(Chunk(np.array(lines, np.int64), columns))
+                for lines, columns, graph in map(json.loads, file):
+                    chunks.append(Chunk(np.array(lines, np.int64), columns, np.array(graph, np.int64)))
             self.paths[part].unlink()
-        return np.concatenate(graphs), Chunk.joined(chunks, self.width)
+        return Chunk.joined(chunks, self.width)

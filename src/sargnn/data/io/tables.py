@@ -2,8 +2,8 @@
 
 ===============  ================================================================================================
 ``graphs.csv``   ``graph`` and, where known, ``label``; ``directed`` (true or false) where an edge leads one way
-``nodes.csv``    ``graph``, ``node`` (or ``id``), then whatever there is to say of a node
-``edges.csv``    ``graph``, ``source``, ``target``, then whatever there is to say of an edge
+``nodes.csv``    ``graph``, ``node`` (or ``id``), then the attributes of the node
+``edges.csv``    ``graph``, ``source``, ``target``, then the attributes of the edge
 ===============  ================================================================================================
 
 The graphs are in the order of ``graphs.csv``; rows of the others may come in any order. Tables too large to be in
@@ -13,7 +13,7 @@ memory as text are first split, on disk, into parts of whole graphs, and then re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,8 +24,8 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.io.assembler import Assembler
 from sargnn.data.io.columns import text_of
 from sargnn.data.io.csv_files import CsvTable
+from sargnn.data.io.graph_records import ChunkColumns, GraphChunk
 from sargnn.data.io.parquet_files import ParquetTable
-from sargnn.data.io.records import Rows, Window
 from sargnn.data.io.table_chunks import Chunk, SplitTable, TableFile
 from sargnn.data.problems import Problems, refused, shown
 
@@ -55,29 +55,13 @@ def read_tables(folder: Path, problems: Problems, *, labels: str | None = None, 
     graphs, nodes, edges = (_Opened(folder, name, problems) for name in COLUMNS)
     problems.stop()
     assembler = Assembler(folder.resolve().name, problems, labels=labels, cells=nodes.table.cells, file=graphs.file)
-    for window in _Reader(graphs, nodes, edges).windows():
-        assembler.add(window)
+    for chunk in _Reader(graphs, nodes, edges).graph_chunks():
+        assembler.add(chunk)
     return assembler.finish(labelled=labelled)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Some rows of a table, and the graph of each."""
-
-    graph: np.ndarray
-    """int64 [R]."""
-    chunk: Chunk
-
-    def sorted(self) -> _Part:
-        """By graph; rows of one graph keep their order."""
-        if (np.diff(self.graph) >= 0).all():
-            return self
-        order = np.argsort(self.graph, kind="stable")
-        return _Part(self.graph[order], self.chunk.take(order))
-
-
 class _Opened:
-    """One of the tables: its rows, and complaints about them."""
+    """One of the tables: its rows, and their problems."""
 
     def __init__(self, folder: Path, name: str, problems: Problems) -> None:
         files = {suffix: folder / f"{name}{suffix}" for suffix in (".csv", ".parquet")}
@@ -97,27 +81,27 @@ class _Opened:
     def refuse(self, line: int, got: str, expected: str, field: str, graph: int | None = None) -> None:
         self.problems.add(got, expected, file=self.file, line=line, graph=graph, field=field)
 
-    def values(self, part: _Part, *names: str) -> Sequence[Any]:
+    def values(self, chunk: Chunk, *names: str) -> Sequence[Any]:
         """A column that there is."""
         column = self.table.column(*names)
         assert column is not None
-        return part.chunk.columns[column]
+        return chunk.columns[column]
 
-    def ids(self, part: _Part, *names: str) -> list[str]:
+    def ids(self, chunk: Chunk, *names: str) -> list[str]:
         """A column of ids, as text."""
-        values = self.values(part, *names)
+        values = self.values(chunk, *names)
         return list(map(str.strip, values)) if self.table.cells else [_id(value) for value in values]
 
-    def rows(self, part: _Part, start: int, name: Callable[[int], str] = lambda row: "") -> Rows:
+    def rows(self, chunk: Chunk, start: int, name: Callable[[int], str] = lambda row: "") -> ChunkColumns:
         """The columns, but for those that say which graph and node; ``start`` is the first graph."""
         special = {self.table.column(*names) for names in COLUMNS[self.name]}
         if self.name == "graphs":
             special.add(self.table.column("directed"))
         wanted = [(i, header) for i, header in enumerate(self.table.header) if header and i not in special]
-        return Rows(
-            graph=part.graph - start,
-            columns={header: part.chunk.columns[i] for i, header in wanted},
-            place=lambda row: (self.file, int(part.chunk.lines[row])),
+        return ChunkColumns(
+            graph=chunk.graph - start,
+            columns={header: chunk.columns[i] for i, header in wanted},
+            place=lambda row: (self.file, int(chunk.lines[row])),
             name=name,
         )
 
@@ -128,24 +112,21 @@ class _Reader:
     def __init__(self, graphs: _Opened, nodes: _Opened, edges: _Opened) -> None:
         self.graphs, self.nodes, self.edges = graphs, nodes, edges
         whole = Chunk.joined(list(graphs.table.chunks()), len(graphs.table.header))
-        ids = graphs.ids(_Part(np.arange(len(whole)), whole), "graph")
-        self.index: dict[str, int] = {}
-        first_rows: list[int] = []
-        for row, id_ in enumerate(ids):
-            if id_ in self.index:
+        first_rows: dict[str, int] = {}
+        for row, id_ in enumerate(graphs.ids(whole, "graph")):
+            if first_rows.setdefault(id_, row) != row:
                 graphs.refuse(int(whole.lines[row]), f"graph {shown(id_)} again", "every graph once", "graph")
-            else:
-                self.index[id_] = len(first_rows)
-                first_rows.append(row)
-        self.rows = whole.take(np.array(first_rows, np.int64))
+        self.index = {id_: graph for graph, id_ in enumerate(first_rows)}
+        once = whole.take(np.array(list(first_rows.values()), np.int64))
+        self.rows = replace(once, graph=np.arange(len(once.lines)))
 
-    def windows(self) -> Iterator[Window]:
+    def graph_chunks(self) -> Iterator[GraphChunk]:
         """The graphs, as many at once as fit into memory."""
-        total = len(self.rows)
+        total = len(self.index)
         parts = min(-(-(self.nodes.table.size + self.edges.table.size) // PART), MOST_PARTS, total)
         if parts < 2:
             if total:
-                yield self._window(0, total, self._whole(self.nodes), self._whole(self.edges))
+                yield self._graph_chunk(0, total, self._whole(self.nodes), self._whole(self.edges))
             return
         bounds = np.linspace(0, total, parts + 1).astype(int).tolist()
         with TemporaryDirectory(prefix="sargnn-") as folder:
@@ -154,36 +135,33 @@ class _Reader:
                 split.append(SplitTable(Path(folder, opened.name), bounds, len(opened.table.header)))
                 split[-1].fill(self._chunks(opened))
             for part in range(parts):
-                nodes, edges = (_Part(*table.read(part)) for table in split)
-                yield self._window(bounds[part], bounds[part + 1], nodes, edges)
+                yield self._graph_chunk(bounds[part], bounds[part + 1], *(table.read(part) for table in split))
 
-    def _whole(self, opened: _Opened) -> _Part:
-        found = list(self._chunks(opened))
-        graph = np.concatenate([*(graph for graph, _ in found), np.empty(0, np.int64)])
-        return _Part(graph, Chunk.joined([chunk for _, chunk in found], len(opened.table.header)))
+    def _whole(self, opened: _Opened) -> Chunk:
+        return Chunk.joined(list(self._chunks(opened)), len(opened.table.header))
 
-    def _chunks(self, opened: _Opened) -> Iterator[tuple[np.ndarray, Chunk]]:
+    def _chunks(self, opened: _Opened) -> Iterator[Chunk]:
         """The rows of a table with the number of their graph; those of a graph that there is not are refused."""
         for chunk in opened.table.chunks():
-            ids = opened.ids(_Part(chunk.lines, chunk), "graph")
+            ids = opened.ids(chunk, "graph")
             graph = np.array([self.index.get(id_, -1) for id_ in ids], np.int64)
             for row in np.flatnonzero(graph < 0).tolist():
                 expected = f"one that is in {self.graphs.table.path.name}"
                 opened.refuse(int(chunk.lines[row]), f"graph {shown(ids[row])}", expected, "graph")
-            known = np.flatnonzero(graph >= 0)
-            yield (graph, chunk) if len(known) == len(graph) else (graph[known], chunk.take(known))
+            chunk = replace(chunk, graph=graph)
+            yield chunk if (graph >= 0).all() else chunk.take(np.flatnonzero(graph >= 0))
 
-    def _window(self, start: int, end: int, nodes: _Part, edges: _Part) -> Window:
+    def _graph_chunk(self, start: int, end: int, nodes: Chunk, edges: Chunk) -> GraphChunk:
         """The graphs from ``start`` to ``end`` with their nodes and edges."""
         nodes = nodes.sorted()
-        graphs = _Part(np.arange(start, end), self.rows.take(np.arange(start, end)))
+        graphs = self.rows.take(np.arange(start, end))
         ids = self.nodes.ids(nodes, "node", "id")
         node_rows = self.nodes.rows(nodes, start, lambda row: f" of node {shown(ids[row])}")
         edge_rows = self.edges.rows(edges, start)
         first = self._first_nodes(graphs, node_rows.graph)[edge_rows.graph]
         position = self._positions(nodes, ids)
         names = self.graphs.ids(graphs, "graph")
-        return Window(
+        return GraphChunk(
             graphs=self.graphs.rows(graphs, start),
             nodes=node_rows,
             edges=edge_rows,
@@ -194,15 +172,15 @@ class _Reader:
             node_names=ids,
         )
 
-    def _first_nodes(self, graphs: _Part, node_graph: np.ndarray) -> np.ndarray:
+    def _first_nodes(self, graphs: Chunk, node_graph: np.ndarray) -> np.ndarray:
         """int64 [G]: where the nodes of each graph start; a graph without any is refused."""
         sizes = np.bincount(node_graph, minlength=len(graphs.graph))
         for row in np.flatnonzero(sizes == 0).tolist():
             expected = f"at least one in {self.nodes.table.path.name}"
-            self.graphs.refuse(int(graphs.chunk.lines[row]), "no nodes", expected, "graph", int(graphs.graph[row]))
+            self.graphs.refuse(int(graphs.lines[row]), "no nodes", expected, "graph", int(graphs.graph[row]))
         return np.cumsum(sizes) - sizes
 
-    def _positions(self, nodes: _Part, ids: list[str]) -> dict[tuple[int, str], int]:
+    def _positions(self, nodes: Chunk, ids: list[str]) -> dict[tuple[int, str], int]:
         """From graph and id to the row of the node; an id that comes twice in a graph is refused."""
         graph = nodes.graph.tolist()
         position = dict(zip(zip(graph, ids, strict=True), range(len(ids)), strict=True))
@@ -210,29 +188,29 @@ class _Reader:
             seen: set[tuple[int, str]] = set()
             for row, key in enumerate(zip(graph, ids, strict=True)):
                 if key in seen:
-                    line, got = int(nodes.chunk.lines[row]), f"node {shown(ids[row])} again"
+                    line, got = int(nodes.lines[row]), f"node {shown(ids[row])} again"
                     self.nodes.refuse(line, got, "every id once", "node", graph[row])
                 seen.add(key)
         return position
 
-    def _ends(self, edges: _Part, end: str, position: dict[tuple[int, str], int], first: np.ndarray) -> np.ndarray:
+    def _ends(self, edges: Chunk, end: str, position: dict[tuple[int, str], int], first: np.ndarray) -> np.ndarray:
         """int64 [E]: the positions, within their graphs, of one end of each edge; what is no node is refused."""
         ids = self.edges.ids(edges, end)
         keys = zip(edges.graph.tolist(), ids, strict=True)
         found = np.fromiter((position.get(key, -1) for key in keys), np.int64, len(ids))
         for row in np.flatnonzero(found < 0).tolist():
-            line, got = int(edges.chunk.lines[row]), f"{end} {shown(ids[row])}"
+            line, got = int(edges.lines[row]), f"{end} {shown(ids[row])}"
             self.edges.refuse(line, got, "a node of its graph", end, int(edges.graph[row]))
         return np.where(found < 0, 0, found - first)
 
-    def _directed(self, graphs: _Part) -> np.ndarray:
+    def _directed(self, graphs: Chunk) -> np.ndarray:
         """bool [G]."""
         if self.graphs.table.column("directed") is None:
             return np.zeros(len(graphs.graph), bool)
         values = [_id(value).lower() for value in self.graphs.values(graphs, "directed")]
         for row, value in enumerate(values):
             if value not in DIRECTED:
-                line, got = int(graphs.chunk.lines[row]), f"{shown(value)} in 'directed'"
+                line, got = int(graphs.lines[row]), f"{shown(value)} in 'directed'"
                 self.graphs.refuse(line, got, "true or false", "directed", int(graphs.graph[row]))
         return np.array([DIRECTED.get(value, False) for value in values], bool)
 

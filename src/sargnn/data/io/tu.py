@@ -11,8 +11,8 @@
 ``NAME_edge_attributes.txt``   real numbers of each line of ``NAME_A.txt``
 =============================  =======================================================================
 
-The first two must be there. Nothing is unpacked to disk, and a complaint names the file, the line and the
-graph (counted from 0). All files are looked at before the first complaint is raised.
+The first two must be there. Nothing is unpacked to disk. An error names the file, the line and the graph (counted from
+0), and lists what is wrong in all files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sargnn.data.graphs import EDGE_ARRAYS, NODE_ARRAYS, GraphSet, sort_edges
+from sargnn.data.graphs import EDGE_ARRAYS, NODE_ARRAYS, GraphSet, pointers, sort_edges
 from sargnn.data.problems import MOST, InputErrors, Problem, Problems, merged_note, refused
 from sargnn.errors import InputError
 
@@ -55,13 +55,8 @@ LARGEST_INTEGER = 2.0**53
 """Numbers are parsed as float64, which is exact for integers up to here."""
 
 
-@dataclass(frozen=True)
-class TextFile:
-    """One file of the format."""
-
-    where: str
-    """What error messages call it."""
-    text: bytes
+TextFile = tuple[str, bytes]
+"""What error messages call a file of the format, and its text."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +104,8 @@ class Table:
     def categories(self) -> tuple[np.ndarray, tuple[str, ...]]:
         """int64 [R], an index into the distinct rows in order; their names, ``"3"`` or ``"3,0"``."""
         values = self.integers()
-        if values.shape[1] == 1:
-            distinct, index = np.unique(values, return_inverse=True)
-        else:
-            distinct, index = np.unique(values, axis=0, return_inverse=True)
+        axis = 0 if values.shape[1] != 1 else None  # None sorts numbers, which is faster than rows
+        distinct, index = np.unique(values, axis=axis, return_inverse=True)
         rows = distinct.reshape(-1, values.shape[1]).tolist()
         return index.reshape(-1), tuple(",".join(map(str, row)) for row in rows)
 
@@ -134,7 +127,7 @@ def read_folder(folder: Path) -> GraphSet:
     """The set whose files ``NAME_A.txt``, ``NAME_graph_indicator.txt``, ... lie in ``folder``."""
     try:
         name, paths = _files_of_the_set(folder.iterdir(), str(folder))
-        files = {kind: TextFile(str(path), path.read_bytes()) for kind, path in paths.items()}
+        files = {kind: (str(path), path.read_bytes()) for kind, path in paths.items()}
     except OSError as error:
         raise refused(f"cannot read ({error.strerror})", error.filename) from error
     return _read(name, files, str(folder))
@@ -150,8 +143,8 @@ def read_zip(archive: Path | io.BufferedIOBase, place: str) -> GraphSet:
             files, left = {}, UNPACKED_LIMIT
             for kind, path in paths.items():
                 with opened.open(members[path]) as member:
-                    files[kind] = TextFile(f"{place}/{path}", _read_at_most(left, member.read, place))
-                left -= len(files[kind].text)
+                    files[kind] = (f"{place}/{path}", _read_at_most(left, member.read, place))
+                left -= len(files[kind][1])
     except InputError:
         raise
     except Exception as error:  # a damaged zip raises almost anything: zlib, struct, encoding, OS errors, ...
@@ -223,9 +216,9 @@ def _read(name: str, files: Mapping[str, TextFile], place: str) -> GraphSet:
 
 def _graph_of_each_node(file: TextFile) -> np.ndarray:
     """int64 [N]: counted from 0, every graph with at least one node."""
-    table = _table(file, columns=1)
+    table, where = _table(file, columns=1), file[0]
     if len(table.values) == 0:
-        raise refused("got no nodes, expected at least one graph", file.where)
+        raise refused("got no nodes, expected at least one graph", where)
     number = _counted_from_1(table, "graph")[:, 0]
     if len(bad := np.flatnonzero(number < 1)):
         refuse = table.place.refuse
@@ -233,7 +226,7 @@ def _graph_of_each_node(file: TextFile) -> np.ndarray:
     present = np.unique(number)
     if present[-1] != len(present):
         missing = int(np.argmax(present != np.arange(1, len(present) + 1)))
-        raise refused(f"got no nodes of graph {missing}, expected a line that says {missing + 1}", file.where)
+        raise refused(f"got no nodes of graph {missing}, expected a line that says {missing + 1}", where)
     return number - 1
 
 
@@ -271,18 +264,17 @@ def _counted_from_1(table: Table, each: str) -> np.ndarray:
 
 def _table(file: TextFile, each: str = "", graph: np.ndarray | None = None, *, columns: int | None = None) -> Table:
     """The numbers of a file, one line for ``each`` node, edge or graph where their ``graph`` is given."""
-    place = Place(lambda row: (file.where, row + 1), graph)
-    text = file.text.removeprefix(codecs.BOM_UTF8).rstrip()
+    where, text = file
+    place = Place(lambda row: (where, row + 1), graph)
+    text = text.removeprefix(codecs.BOM_UTF8).rstrip()
     values = _parse_fast(text, columns)
     if values is None:
         values = _parse_slowly(text, columns, place)
     if graph is not None and len(values) != len(graph):
-        problem = ""
+        problem = f"; graph {len(graph)} has no nodes" if each == "graph" else ""
         if len(values) < len(graph):
             problem = f"; graph {graph[len(values)]} is the first to lack one"
-        elif each == "graph":
-            problem = f"; graph {len(graph)} has no nodes"
-        raise refused(f"got {len(values)} lines, expected {len(graph)}, one for each {each}{problem}", file.where)
+        raise refused(f"got {len(values)} lines, expected {len(graph)}, one for each {each}{problem}", where)
     return Table(values, place)
 
 
@@ -322,18 +314,12 @@ def _parse_slowly(text: bytes, columns: int | None, place: Place) -> np.ndarray:
 
 
 def assemble(
-    name: str,
-    graph: np.ndarray,
-    source: np.ndarray,
-    target: np.ndarray,
-    *,
-    notes: Sequence[str] = (),
-    **fields: Any,
+    name: str, graph: np.ndarray, source: np.ndarray, target: np.ndarray, *, notes: Sequence[str] = (), **fields: Any
 ) -> GraphSet:
     """A set from the graph of each node, int64 [N], and the two nodes of each edge, int64 [E], in any order.
 
-    Nodes of one graph are put together and keep their order; of equal edges the first is kept. Other fields
-    of :class:`GraphSet` are given by name and follow.
+    Nodes of one graph are put together and keep their order; of equal edges the first is kept. Other fields of
+    :class:`GraphSet` are given by name.
 
     >>> graph, labels = np.array([1, 0, 1]), np.array([5, 6, 7])
     >>> graphs = assemble("two", graph, np.array([0, 0]), np.array([2, 2]), node_labels=labels)
@@ -342,7 +328,7 @@ def assemble(
     """
     order = np.argsort(graph, kind="stable")
     sizes = np.bincount(graph)
-    node_ptr = np.concatenate([[0], np.cumsum(sizes)])
+    node_ptr = pointers(sizes)
     position = np.empty(len(graph), dtype=np.int64)
     position[order] = np.arange(len(graph)) - np.repeat(node_ptr[:-1], sizes)
     keep, counts = sort_edges(graph[source], position[source], position[target], len(sizes))
@@ -354,7 +340,7 @@ def assemble(
     return GraphSet(
         name=name,
         node_ptr=node_ptr,
-        edge_ptr=np.concatenate([[0], np.cumsum(counts)]),
+        edge_ptr=pointers(counts),
         edges=np.stack([position[source[keep]], position[target[keep]]]).astype(np.int32),
         notes=tuple(notes),
         **{field: value[rows[field]] if field in rows else value for field, value in fields.items()},

@@ -1,4 +1,4 @@
-"""What is computed of the structure of graphs, part by connected part: walks, eigenvectors, rings, profiles."""
+"""What is computed per connected component: random walks, eigenvectors, substructures, degree profiles."""
 
 from __future__ import annotations
 
@@ -20,27 +20,19 @@ from sargnn.files import write_file
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = [
-    "DENSE_NODES",
-    "connected_parts",
-    "fix_sign",
-    "node_profiles",
-    "return_probabilities",
-    "smallest_eigenvectors",
-    "substructure_counts",
-]
+__all__ = ["DENSE_NODES", "laplacian_vectors", "node_profiles", "return_probabilities", "substructure_counts"]
 
 DENSE_NODES = 300
-"""Connected parts up to this size are computed as batches of dense matrices, larger ones sparsely."""
+"""Components up to this size are computed as batches of dense matrices, larger ones sparsely."""
 
 CACHED_CELLS = 2**17
 """Numbers of a matrix that a core's cache holds, so that products of it do not wait for memory."""
 
 KEPT_SECONDS = 1.0
-"""Counts of substructures and profiles that took longer than this are kept on disk."""
+"""Substructure counts and profiles that took longer than this are kept on disk."""
 
 
-def symmetric_walk(graphs: GraphSet) -> csr_array:
+def _symmetric_walk(graphs: GraphSet) -> csr_array:
     r"""[N, N]: :math:`S = D^{-1/2} A D^{-1/2}`, block-diagonal over graphs; A has no loops, no directions."""
     from scipy.sparse import csr_array
 
@@ -54,15 +46,15 @@ def symmetric_walk(graphs: GraphSet) -> csr_array:
     return walk
 
 
-def connected_parts(graphs: GraphSet) -> Iterator[tuple[np.ndarray, Any]]:
-    """Connected parts of more than one node: the nodes [C, n] of C parts of one size, and their S.
+def _components(graphs: GraphSet) -> Iterator[tuple[np.ndarray, Any]]:
+    """Connected components of more than one node: the nodes [C, n] of C components of one size, and their S.
 
-    S is float64 [C, n, n] for small parts; for a large one C = 1 and S is sparse [n, n]. Parts rather than
-    graphs, because no walk leaves its part and every eigenvector is one of a part.
+    S is float64 [C, n, n] for small components; for a large one C = 1 and S is sparse [n, n]. No walk leaves its
+    component, and every eigenvector belongs to one.
     """
     from scipy.sparse.csgraph import connected_components
 
-    walk = symmetric_walk(graphs)
+    walk = _symmetric_walk(graphs)
     _, part = connected_components(walk, directed=False)
     sizes = np.bincount(part)
     order = np.argsort(part, kind="stable")
@@ -82,32 +74,28 @@ def connected_parts(graphs: GraphSet) -> Iterator[tuple[np.ndarray, Any]]:
 
 
 def substructure_counts(graphs: GraphSet, patterns: tuple[str, ...]) -> np.ndarray:
-    """float64 [N, patterns]: how many of each pass through every node."""
+    """float64 [N, patterns]: the number of each through every node."""
 
     def count() -> np.ndarray:
         counts = np.zeros((graphs.num_nodes, len(patterns)))
-        for nodes, walk in connected_parts(graphs):
+        for nodes, walk in _components(graphs):
             for column, pattern in enumerate(patterns):
                 dense = isinstance(walk, np.ndarray)
                 counts[nodes, column] = count_dense(walk > 0, pattern) if dense else count_sparse(walk, pattern)
         return counts
 
-    return _kept(
-        "substructures", f"{graphs.fingerprint}-{'-'.join(patterns)}", (graphs.num_nodes, len(patterns)), count
-    )
+    name = "-".join((graphs.fingerprint, *patterns))
+    return _kept("substructures", name, (graphs.num_nodes, len(patterns)), count)
 
 
 def node_profiles(graphs: GraphSet) -> np.ndarray:
     """float64 [N, 8]: the profile of every node."""
 
     def measure() -> np.ndarray:
-        profile = local_profile(symmetric_walk(graphs))
-        for nodes, walk in connected_parts(graphs):
-            n = nodes.shape[1]
+        profile = local_profile(_symmetric_walk(graphs))
+        for nodes, walk in _components(graphs):
             adjacency = walk.astype(bool).astype(np.float64)
-            for columns in chunks(np.arange(n), n if isinstance(walk, np.ndarray) else max(CELLS // n, 1)):
-                start = np.zeros((n, len(columns)))
-                start[columns, np.arange(len(columns))] = 1
+            for _, start in _unit_vectors(walk, CELLS):
                 profile[nodes, BETWEENNESS] += passing_paths(adjacency, start)
         profile[:, BETWEENNESS] /= 2 * np.maximum(profile[:, 0], 1)  # every pair of nodes was met from both ends
         return profile
@@ -121,7 +109,7 @@ def _kept(kind: str, name: str, shape: tuple[int, int], compute: Callable[[], np
     with suppress(OSError, ValueError, EOFError):  # not there, or damaged
         values = np.load(kept)
         if values.shape == shape and values.dtype == np.float64:
-            return values
+            return np.asarray(values)
     start = time.perf_counter()
     values = compute()
     if time.perf_counter() - start > KEPT_SECONDS:
@@ -135,13 +123,19 @@ def _kept(kind: str, name: str, shape: tuple[int, int], compute: Callable[[], np
 def return_probabilities(graphs: GraphSet, steps: int) -> np.ndarray:
     """float32 [N, steps]: the probability that a random walk is back at its node after 2, 3, ... steps + 1 steps."""
     out = np.zeros((graphs.num_nodes, steps), np.float32)
-    for nodes, walk in connected_parts(graphs):
-        n = nodes.shape[1]
-        for columns in chunks(np.arange(n), n if isinstance(walk, np.ndarray) else max(CACHED_CELLS // n, 1)):
-            start = np.zeros((n, len(columns)))
-            start[columns, np.arange(len(columns))] = 1
+    for nodes, walk in _components(graphs):
+        for columns, start in _unit_vectors(walk, CACHED_CELLS):
             out[nodes[:, columns]] = _returns(walk, start, steps)
     return out
+
+
+def _unit_vectors(walk: Any, cells: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Numbers [c] of nodes and their unit vectors [n, c]: all n at once if dense, else at most ``cells`` numbers."""
+    n = walk.shape[-1]
+    for columns in chunks(np.arange(n), n if isinstance(walk, np.ndarray) else max(cells // n, 1)):
+        start = np.zeros((n, len(columns)))
+        start[columns, np.arange(len(columns))] = 1
+        yield columns, start
 
 
 def _returns(walk: Any, start: np.ndarray, steps: int) -> np.ndarray:
@@ -159,7 +153,27 @@ def _returns(walk: Any, start: np.ndarray, steps: int) -> np.ndarray:
     return np.stack(found[:steps], axis=-1)
 
 
-def smallest_eigenvectors(walk: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+def laplacian_vectors(graphs: GraphSet, count: int) -> np.ndarray:
+    """float32 [N, count]: eigenvectors of L = I - S for its smallest positive eigenvalues, padded with zeros."""
+    # The eigenvalues of a graph are those of its components: solve each component, then merge.
+    out = np.zeros((graphs.num_nodes, count), np.float32)
+    solved = []
+    for nodes, walk in _components(graphs):
+        values, vectors = _smallest_eigenvectors(walk, count)
+        solved.append((nodes, values, _fix_sign(vectors).astype(np.float32)))
+    if not solved:
+        return out
+    owners = [np.repeat(graphs.node_graph[nodes[:, 0]], values.shape[1]) for nodes, values, _ in solved]
+    every_value = np.concatenate([values.ravel() for _, values, _ in solved])
+    rank = _rank_within(np.concatenate(owners), every_value)
+    for nodes, values, vectors in solved:
+        column, rank = rank[: values.size].reshape(values.shape), rank[values.size :]
+        part, vector = np.nonzero(column < count)
+        out[nodes[part], column[part, vector, None]] = vectors[part, :, vector]
+    return out
+
+
+def _smallest_eigenvectors(walk: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Positive eigenvalues [C, k] of L = I - S, increasing, and their vectors [C, n, k], k <= count."""
     if isinstance(walk, np.ndarray):
         values, vectors = np.linalg.eigh(np.eye(walk.shape[1]) - walk)
@@ -186,7 +200,19 @@ def _sparse_eigenvectors(walk: csr_array, count: int) -> tuple[np.ndarray, np.nd
     return values[None, order], vectors[None, :, order]
 
 
-def fix_sign(vectors: np.ndarray) -> np.ndarray:
+def _fix_sign(vectors: np.ndarray) -> np.ndarray:
     """[C, n, k]: each vector with a positive sum of cubes, or its absolute values where that sum vanishes."""
     cubes = (vectors**3).sum(axis=1, keepdims=True)
-    return np.where(np.abs(cubes) < 1e-8, np.abs(vectors), vectors * np.sign(cubes))
+    return np.asarray(np.where(np.abs(cubes) < 1e-8, np.abs(vectors), vectors * np.sign(cubes)))
+
+
+def _rank_within(graph: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Each value's place, from 0, among the values of its graph.
+
+    >>> _rank_within(np.array([0, 1, 0]), np.array([0.5, 0.1, 0.2])).tolist()
+    [1, 0, 0]
+    """
+    order = np.lexsort((value, graph))
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order)) - np.searchsorted(graph[order], graph[order])
+    return rank

@@ -1,4 +1,4 @@
-"""A :class:`GraphSet` as plain values by name, for the forms that have names: the reverse of the assembler."""
+"""A :class:`GraphSet` as named columns, for the forms that have names: the reverse of the assembler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from sargnn.data.graphs import PARTS, GraphSet
 from sargnn.errors import InputError
 
-__all__ = ["PlainSet", "exact", "undirected"]
+__all__ = ["SetColumns", "exact", "undirected"]
 
 RESERVED = {
     "graph": ("graph", "label", "directed", "graph_name", "part"),
@@ -23,12 +23,12 @@ Columns = dict[str, list[Any]]
 
 
 @dataclass(frozen=True)
-class PlainSet:
+class SetColumns:
     """What is known of every graph, node and edge; an edge that leads both ways is there once.
 
     >>> from sargnn.data.graphs import pack
-    >>> plain = PlainSet.of(pack([(2, [(0, 1), (1, 0)])], y=[0], classes=["pair"], node_attributes=[[0.5], [1]]))
-    >>> plain.graphs, plain.nodes, plain.ends.tolist(), plain.directed.tolist()
+    >>> columns = SetColumns.of(pack([(2, [(0, 1), (1, 0)])], y=[0], classes=["pair"], node_attributes=[[0.5], [1]]))
+    >>> columns.graphs, columns.nodes, columns.ends.tolist(), columns.directed.tolist()
     ({'label': ['pair']}, {'attribute_0': [0.5, 1]}, [[0], [1]], [False])
     """
 
@@ -44,7 +44,7 @@ class PlainSet:
     edges: Columns
 
     @classmethod
-    def of(cls, graphs: GraphSet) -> PlainSet:
+    def of(cls, graphs: GraphSet) -> SetColumns:
         directed = ~undirected(graphs)
         source, target = graphs.edges
         kept = np.flatnonzero(directed[graphs.edge_graph] | (source <= target))
@@ -69,10 +69,10 @@ def undirected(graphs: GraphSet) -> np.ndarray:
     for values in (graphs.edge_labels, graphs.edge_attributes):
         if values is not None:
             same &= (values[place] == values).reshape(len(same), -1).all(axis=1)
-    return np.bincount(graphs.edge_graph[~same], minlength=len(graphs)) == 0
+    return np.asarray(np.bincount(graphs.edge_graph[~same], minlength=len(graphs)) == 0)
 
 
-def exact(values: np.ndarray) -> list[float | int]:
+def exact(values: np.ndarray) -> list[Any]:
     """The shortest numbers that are ``values`` once they are in 32 bits again.
 
     >>> exact(np.array([0.1, 3], np.float32))
@@ -85,23 +85,17 @@ def exact(values: np.ndarray) -> list[float | int]:
 
 
 def _graph_columns(graphs: GraphSet) -> Columns:
-    found: Columns = {}
-    if graphs.y is not None:
-        found["label"] = [graphs.classes[index] for index in graphs.y.tolist()]
-    if graphs.part is not None:
-        found["part"] = [PARTS[code] for code in graphs.part.tolist()]
-    if graphs.graph_names:
-        found["graph_name"] = list(graphs.graph_names)
-    return found
+    found: dict[str, list[Any] | None] = {
+        "label": None if graphs.y is None else [graphs.classes[index] for index in graphs.y.tolist()],
+        "part": None if graphs.part is None else [PARTS[code] for code in graphs.part.tolist()],
+        "graph_name": list(graphs.graph_names) or None,
+    }
+    return {name: values for name, values in found.items() if values is not None}
 
 
 def _node_columns(graphs: GraphSet) -> Columns:
-    found: Columns = {}
-    if graphs.node_names is not None:
-        found["node_name"] = graphs.node_names.tolist()
-    if graphs.true_saliency is not None:
-        found["true_saliency"] = list(exact(graphs.true_saliency))
-    return found
+    names = {} if graphs.node_names is None else {"node_name": graphs.node_names.tolist()}
+    return names if graphs.true_saliency is None else {**names, "true_saliency": exact(graphs.true_saliency)}
 
 
 def _labels(graphs: GraphSet, each: str, rows: np.ndarray | slice = slice(None)) -> Columns:
@@ -120,4 +114,4 @@ def _attributes(graphs: GraphSet, each: str, rows: np.ndarray | slice = slice(No
     names = getattr(graphs, f"{each}_attribute_names") or [f"attribute_{i}" for i in range(values.shape[1])]
     if taken := [name for name in names if name in RESERVED[each]]:
         raise InputError(f"{graphs.name}: got an attribute of {each}s called {taken[0]!r}, expected another name")
-    return {name: list(exact(values[rows, i])) for i, name in enumerate(names)}
+    return {name: exact(values[rows, i]) for i, name in enumerate(names)}
