@@ -321,7 +321,7 @@ def test_graph_inputs_end_the_graph_vector() -> None:
             r"model\.edge_channels: got 0 with 4 edge inputs \(data\.edge_encodings\), expected 1",
         ),
         ({"edge_channels": 4}, {}, r"model\.edge_channels: got 4 without edge inputs, expected data\.edge_encodings"),
-        ({"edge_channels": -1}, {}, r"model\.edge_channels: got -1, expected 0 or more"),
+        ({"edge_channels": -1}, {}, r"model\.edge_channels: got -1, expected at least 0"),
         ({"relative": True}, {}, r"model\.relative: got true with model\.edge_channels = 0, expected 1 or more"),
     ],
 )

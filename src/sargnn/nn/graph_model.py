@@ -8,6 +8,7 @@ in turns) is stated here with a default, so that nobody has to probe for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -19,10 +20,35 @@ from sargnn.batching.layouts import Layout
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.errors import InputError
 
-__all__ = ["Encoding", "GraphModel", "OptionalInput"]
+__all__ = ["Encoding", "GraphModel", "Hyperparameters"]
 
 OptionalInput = Literal["edge_inputs", "graph_inputs"]
 _SETTING: dict[str, str] = {"edge_inputs": "data.edge_encodings", "graph_inputs": "data.graph_inputs"}
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """Base of a model's config, a dataclass that checks its values: integers are at least 1, or what ``AT_LEAST`` says;
+    dropout and other ``FRACTIONS`` lie in [0, 1).
+
+    >>> from sargnn.nn import ModelConfig
+    >>> ModelConfig(layers=0)
+    Traceback (most recent call last):
+    sargnn.errors.InputError: model.layers: got 0, expected at least 1
+    """
+
+    AT_LEAST: ClassVar[tuple[tuple[str, int], ...]] = ()
+    FRACTIONS: ClassVar[tuple[str, ...]] = ("dropout",)
+
+    def __post_init__(self) -> None:
+        integers = {field.name: 1 for field in fields(self) if field.type in ("int", "int | None")}
+        for name, least in {**integers, **dict(self.AT_LEAST)}.items():
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise InputError(f"model.{name}: got {value}, expected at least {least}")
+        for name in self.FRACTIONS:
+            if not 0 <= getattr(self, name, 0) < 1:
+                raise InputError(f"model.{name}: got {getattr(self, name)}, expected 0 up to (not including) 1")
 
 
 class Encoding(NamedTuple):

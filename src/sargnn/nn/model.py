@@ -16,7 +16,7 @@ from sargnn.nn.backbones import BACKBONES
 from sargnn.nn.edges import EdgeChannels
 from sargnn.nn.ensemble import Ensemble
 from sargnn.nn.fusion import Fusion
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
 from sargnn.nn.memory import GraphNeuralMemory, InitialMemory, perceptron
 from sargnn.nn.norm import make_norm
 from sargnn.nn.readouts import READOUTS
@@ -26,9 +26,10 @@ __all__ = ["SARGNN", "VARIANTS", "ModelConfig", "SARConfig"]
 
 
 @dataclass(frozen=True)
-class SARConfig:
+class SARConfig(Hyperparameters):
     """What a SAR model is, whichever values it knows of ``saliency``, ``normalize`` and ``norm``."""
 
+    AT_LEAST = (("edge_channels", 0),)
     backbone: Literal["gcn", "gin", "sage", "gat"] = "gcn"
     """Which layer sums the neighbourhoods."""
     layers: int = 3
@@ -76,20 +77,13 @@ class SARConfig:
     """Models of this config that learn side by side and vote (:class:`~sargnn.nn.ensemble.Ensemble`)."""
 
     def __post_init__(self) -> None:
-        for name in ("layers", "hidden", "iterations", "memory_heads", "heads", "memory", "attention", "members"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"model.{name}: got {value}, expected at least 1")
-        if self.edge_channels < 0:
-            raise InputError(f"model.edge_channels: got {self.edge_channels}, expected 0 or more")
+        super().__post_init__()
         if self.relative and not self.edge_channels:
             raise InputError("model.relative: got true with model.edge_channels = 0, expected 1 or more channels")
         if self.readout == "salient" and self.saliency == "none":
             raise InputError("model.readout: got salient with model.saliency = none, expected learned or another one")
         if self.gamma <= 0:
             raise InputError(f"model.gamma: got {self.gamma}, expected more than 0")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"model.dropout: got {self.dropout}, expected 0 up to (not including) 1")
         if self.backbone == "gat" and self.hidden % self.heads:
             raise InputError(f"model.heads: got {self.heads}, expected a divisor of model.hidden = {self.hidden}")
 

@@ -39,16 +39,16 @@ from torch_geometric.nn.inits import glorot
 
 from sargnn.batching import Batch, PackedBatch
 from sargnn.errors import InputError
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
 from sargnn.nn.memory import perceptron
-from sargnn.systems.base import padded_groups, require_at_least, require_share
+from sargnn.systems.base import padded_groups
 from sargnn.systems.graphormer import shortest_paths
 
 __all__ = ["ADSF", "ADSFConfig", "fingerprints", "likeness"]
 
 
 @dataclass(frozen=True)
-class ADSFConfig:
+class ADSFConfig(Hyperparameters):
     """What an ADSF is; heads and their width are the published ones."""
 
     layers: int = 2
@@ -65,8 +65,7 @@ class ADSFConfig:
     """Dropout of attention and of inputs of each layer; the published 0.6 is for one large graph."""
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden", "heads", "hops")
-        require_share(self, "dropout")
+        super().__post_init__()
         if not 0 < self.restart < 1:
             raise InputError(f"model.restart: got {self.restart}, expected more than 0, less than 1")
         if self.hidden % self.heads:

@@ -4,7 +4,7 @@ that work in both layouts."""
 from __future__ import annotations
 
 from ctypes import CDLL
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -14,7 +14,6 @@ from torch.nn import functional as F
 from sargnn.batching import Batch, CompressedBatch, ListedBatch, PackedBatch, PaddedBatch
 from sargnn.batching.kernels import Sums, drop, library
 from sargnn.batching.layouts import Layout
-from sargnn.errors import InputError
 from sargnn.nn.graph_model import Encoding, GraphModel
 
 __all__ = [
@@ -29,8 +28,6 @@ __all__ = [
     "node_ranks",
     "padded_groups",
     "real_nodes",
-    "require_at_least",
-    "require_share",
 ]
 
 TIE = 5
@@ -169,20 +166,6 @@ def _similar(sizes: list[int], cells: int) -> list[list[int]]:
         else:
             groups.append([graph])
     return groups
-
-
-def require_at_least(config: Any, least: int, *fields: str) -> None:
-    """Refuse a config in which one of ``fields`` is below ``least``."""
-    for field in fields:
-        if getattr(config, field) < least:
-            raise InputError(f"model.{field}: got {getattr(config, field)}, expected at least {least}")
-
-
-def require_share(config: Any, *fields: str) -> None:
-    """Refuse a config in which one of ``fields`` is not in [0, 1)."""
-    for field in fields:
-        if not 0 <= getattr(config, field) < 1:
-            raise InputError(f"model.{field}: got {getattr(config, field)}, expected 0 up to (not including) 1")
 
 
 def real_nodes(batch: Batch) -> Float[Tensor, "*nodes"]:

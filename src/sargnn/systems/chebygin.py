@@ -47,16 +47,17 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sargnn.batching import Batch
-from sargnn.nn.graph_model import Encoding, GraphModel
-from sargnn.systems.base import graph_max, real_nodes, require_at_least, require_share
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
+from sargnn.systems.base import graph_max, real_nodes
 
 __all__ = ["ChebyGIN", "ChebyGINConfig"]
 
 
 @dataclass(frozen=True)
-class ChebyGINConfig:
+class ChebyGINConfig(Hyperparameters):
     """What a ChebyGIN is; the defaults are those of the TRIANGLES runs of the paper."""
 
+    FRACTIONS = ("dropout", "threshold")
     layers: int = 3
     """Chebyshev layers."""
     hidden: int = 64
@@ -74,10 +75,6 @@ class ChebyGINConfig:
     """How the nodes that are left become a graph's vector."""
     dropout: float = 0.0
     """Dropout of the graph's vector."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden", "order")
-        require_share(self, "threshold", "dropout")
 
 
 class ChebyGIN(GraphModel):

@@ -32,17 +32,18 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from sargnn.batching import Batch, PackedBatch, PaddedBatch
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
 from sargnn.nn.memory import perceptron
-from sargnn.systems.base import node_ranks, real_nodes, require_at_least, require_share
+from sargnn.systems.base import node_ranks, real_nodes
 
 __all__ = ["DGCNN", "DGCNNConfig"]
 
 
 @dataclass(frozen=True)
-class DGCNNConfig:
+class DGCNNConfig(Hyperparameters):
     """What a DGCNN is; the defaults are the published ones."""
 
+    AT_LEAST = (("nodes", 10),)
     layers: int = 3
     """Graph convolutions before the last one, which has a single feature."""
     hidden: int = 32
@@ -53,11 +54,6 @@ class DGCNNConfig:
     """Features of the classifier's hidden layer."""
     dropout: float = 0.5
     """Dropout inside the classifier."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden", "classifier")
-        require_at_least(self, 10, "nodes")
-        require_share(self, "dropout")
 
 
 class DGCNN(GraphModel):

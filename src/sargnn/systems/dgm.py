@@ -36,17 +36,18 @@ from torch.nn import functional as F
 
 from sargnn.batching import PaddedBatch
 from sargnn.errors import InputError
-from sargnn.nn.graph_model import Encoding
-from sargnn.systems.base import DenseModel, require_at_least, require_share
+from sargnn.nn.graph_model import Encoding, Hyperparameters
+from sargnn.systems.base import DenseModel
 
 __all__ = ["DGM", "DGMConfig", "mapper", "pagerank"]
 
 
 @dataclass(frozen=True)
-class DGMConfig:
+class DGMConfig(Hyperparameters):
     """What a DGM is; the defaults are those of the published runs but PROTEINS, which has clusters 8, 2 and overlap
     0.25."""
 
+    AT_LEAST = (("overlap", 0),)
     hidden: int = 128
     """Features of a node."""
     clusters: tuple[int, ...] = (20, 5)
@@ -59,9 +60,7 @@ class DGMConfig:
     """Dropout before the last map."""
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "hidden")
-        require_at_least(self, 0, "overlap")
-        require_share(self, "dropout")
+        super().__post_init__()
         for k in self.clusters:
             if k < 1:
                 raise InputError(f"model.clusters: got {k}, expected at least 1")

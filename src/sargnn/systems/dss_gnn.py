@@ -39,16 +39,16 @@ from torch.autograd.function import Function, once_differentiable
 from torch.nn import functional as F
 
 from sargnn.batching import Batch, ListedBatch, PackedBatch
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
 from sargnn.nn.memory import perceptron
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import listed_batch, require_at_least, require_share
+from sargnn.systems.base import listed_batch
 
 __all__ = ["DSSGNN", "Bag", "DSSGNNConfig", "ego_networks"]
 
 
 @dataclass(frozen=True)
-class DSSGNNConfig:
+class DSSGNNConfig(Hyperparameters):
     """What a DSS-GNN is; the defaults are of the published grid."""
 
     layers: int = 4
@@ -59,10 +59,6 @@ class DSSGNNConfig:
     """h, how far a subgraph's edges reach from its root."""
     dropout: float = 0.0
     """Dropout inside the classifier."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden", "hops")
-        require_share(self, "dropout")
 
 
 class DSSGNN(GraphModel):

@@ -50,10 +50,10 @@ from torch.nn import functional as F
 
 from sargnn.batching import Batch, ListedBatch, PackedBatch
 from sargnn.nn.edges import edge_inputs_of
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
 from sargnn.nn.memory import perceptron
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import listed_batch, require_at_least, require_share
+from sargnn.systems.base import listed_batch
 
 __all__ = ["ECC", "ECCConfig", "cut", "kron_reduction"]
 
@@ -66,9 +66,11 @@ SMALL = 1e-4
 
 
 @dataclass(frozen=True)
-class ECCConfig:
+class ECCConfig(Hyperparameters):
     """What an ECC is; the defaults are those of the published comparison."""
 
+    AT_LEAST = (("halvings", 0),)
+    FRACTIONS = ("dropout", "classifier_dropout")
     layers: int = 3
     """Convolutions before each halving of the graph."""
     halvings: int = 2
@@ -79,11 +81,6 @@ class ECCConfig:
     """Dropout after each layer."""
     classifier_dropout: float = 0.1
     """Dropout inside the classifier."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden")
-        require_at_least(self, 0, "halvings")
-        require_share(self, "dropout", "classifier_dropout")
 
 
 class ECC(GraphModel):

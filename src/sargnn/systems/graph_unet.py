@@ -38,14 +38,14 @@ from torch.nn import functional as F
 
 from sargnn.batching import Batch, ListedBatch, PackedBatch
 from sargnn.errors import InputError
-from sargnn.nn.graph_model import Encoding, GraphModel
-from sargnn.systems.base import TIE, dropout, listed_batch, node_ranks, require_at_least, require_share
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
+from sargnn.systems.base import TIE, dropout, listed_batch, node_ranks
 
 __all__ = ["GraphUNet", "GraphUNetConfig"]
 
 
 @dataclass(frozen=True)
-class GraphUNetConfig:
+class GraphUNetConfig(Hyperparameters):
     """What a Graph U-Net is; the defaults are those of the published code for PROTEINS."""
 
     hidden: int = 64
@@ -58,8 +58,7 @@ class GraphUNetConfig:
     """Dropout before every map."""
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "hidden", "classifier")
-        require_share(self, "dropout")
+        super().__post_init__()
         for ratio in self.ratios:
             if not 0 < ratio <= 1:
                 raise InputError(f"model.ratios: got {ratio}, expected more than 0, at most 1")

@@ -41,8 +41,8 @@ from torch.nn import functional as F
 from sargnn.batching import PaddedBatch
 from sargnn.errors import InputError
 from sargnn.nn.edges import edge_inputs_of
-from sargnn.nn.graph_model import Encoding
-from sargnn.systems.base import DenseModel, dropout, is_concrete, require_at_least, require_share
+from sargnn.nn.graph_model import Encoding, Hyperparameters
+from sargnn.systems.base import DenseModel, dropout, is_concrete
 
 __all__ = ["Graphormer", "GraphormerConfig", "path_means", "shortest_paths"]
 
@@ -51,7 +51,7 @@ NEVER = -1e30
 
 
 @dataclass(frozen=True)
-class GraphormerConfig:
+class GraphormerConfig(Hyperparameters):
     """What a Graphormer is: sizes for sets of a few hundred graphs."""
 
     layers: int = 4
@@ -68,8 +68,7 @@ class GraphormerConfig:
     """Dropout of attention weights and of what each block adds."""
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden", "heads", "max_degree", "max_distance")
-        require_share(self, "dropout")
+        super().__post_init__()
         if self.hidden % self.heads:
             raise InputError(f"model.heads: got {self.heads}, expected a divisor of model.hidden = {self.hidden}")
 

@@ -38,15 +38,14 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from sargnn.batching import Batch
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import require_at_least, require_share
 
 __all__ = ["GSN", "GSNConfig"]
 
 
 @dataclass(frozen=True)
-class GSNConfig:
+class GSNConfig(Hyperparameters):
     """What a GSN is; the defaults are those of the published IMDB-BINARY run, but for the sum."""
 
     layers: int = 4
@@ -57,10 +56,6 @@ class GSNConfig:
     """How the nodes of every level become a vector: the mean loses how many there are."""
     dropout: float = 0.0
     """Dropout of the graph's vector."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden")
-        require_share(self, "dropout")
 
 
 class GSN(GraphModel):

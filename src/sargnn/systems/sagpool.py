@@ -34,16 +34,17 @@ from torch import Tensor, nn
 
 from sargnn.batching import Batch
 from sargnn.errors import InputError
-from sargnn.nn.graph_model import Encoding, GraphModel
-from sargnn.systems.base import TIE, graph_max, node_ranks, real_nodes, require_at_least, require_share
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
+from sargnn.systems.base import TIE, graph_max, node_ranks, real_nodes
 
 __all__ = ["SAGPool", "SAGPoolConfig"]
 
 
 @dataclass(frozen=True)
-class SAGPoolConfig:
+class SAGPoolConfig(Hyperparameters):
     """What a SAGPool is; the defaults are those of the published code."""
 
+    AT_LEAST = (("hidden", 2),)
     layers: int = 3
     """Blocks of convolution and pooling."""
     hidden: int = 128
@@ -54,9 +55,7 @@ class SAGPoolConfig:
     """Dropout inside the classifier."""
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers")
-        require_at_least(self, 2, "hidden")
-        require_share(self, "dropout")
+        super().__post_init__()
         if not 0 < self.ratio <= 1:
             raise InputError(f"model.ratio: got {self.ratio}, expected more than 0, at most 1")
 

@@ -39,18 +39,19 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from sargnn.batching import Batch
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
 from sargnn.nn.memory import perceptron
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import real_nodes, require_at_least, require_share
+from sargnn.systems.base import real_nodes
 
 __all__ = ["SLIM", "SLIMConfig", "assignment", "clustering_loss", "interactions"]
 
 
 @dataclass(frozen=True)
-class SLIMConfig:
+class SLIMConfig(Hyperparameters):
     """What a SLIM is."""
 
+    AT_LEAST = (("hops", 0), ("clustering", 0))
     landmarks: int = 20
     """K; published: 100."""
     hops: int = 3
@@ -63,11 +64,6 @@ class SLIMConfig:
     """Weight of the clustering loss."""
     dropout: float = 0.0
     """Dropout inside the classifier."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "landmarks", "hidden", "classifier")
-        require_at_least(self, 0, "hops", "clustering")
-        require_share(self, "dropout")
 
 
 class SLIM(GraphModel):

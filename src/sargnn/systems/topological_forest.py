@@ -48,8 +48,7 @@ from sargnn.batching import Batch, PackedBatch
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.graphs import chunks
 from sargnn.errors import InputError
-from sargnn.nn.graph_model import Encoding, GraphModel
-from sargnn.systems.base import require_at_least
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestClassifier
@@ -63,7 +62,7 @@ BORDER = 1e-4
 
 
 @dataclass(frozen=True)
-class TopologicalForestConfig:
+class TopologicalForestConfig(Hyperparameters):
     """What a topological forest is; the defaults are the published ones."""
 
     trees: int = 500
@@ -72,9 +71,6 @@ class TopologicalForestConfig:
     """b, bins of the histogram of every node input."""
     leaf: int = 1
     """Training graphs in a leaf at least; more of them make smaller trees."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "trees", "bins", "leaf")
 
 
 class TopologicalForest(GraphModel):

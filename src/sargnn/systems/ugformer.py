@@ -39,15 +39,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sargnn.batching import Batch, ListedBatch, PackedBatch
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import PaddedGroup, dropout, listed_batch, padded_groups, require_at_least, require_share
+from sargnn.systems.base import PaddedGroup, dropout, listed_batch, padded_groups
 
 __all__ = ["UGformer", "UGformerConfig", "neighbour_sequences"]
 
 
 @dataclass(frozen=True)
-class UGformerConfig:
+class UGformerConfig(Hyperparameters):
     """What a UGformer is."""
 
     variant: Literal["neighbours", "all-nodes"] = "neighbours"
@@ -64,12 +64,6 @@ class UGformerConfig:
     """Width of the feed-forward nets; published: 256 to 1024."""
     dropout: float = 0.5
     """Dropout in the blocks and of the graph's vector."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden", "blocks", "feed_forward")
-        if self.neighbours is not None:
-            require_at_least(self, 1, "neighbours")
-        require_share(self, "dropout")
 
 
 class UGformer(GraphModel):
