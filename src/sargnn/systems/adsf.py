@@ -39,9 +39,9 @@ from torch_geometric.nn.inits import glorot
 
 from sargnn.batching import Batch, PackedBatch
 from sargnn.errors import InputError
-from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
+from sargnn.nn.graph_model import Encoding, Hyperparameters
 from sargnn.nn.memory import perceptron
-from sargnn.systems.base import padded_groups
+from sargnn.systems.base import PackedModel, padded_groups
 from sargnn.systems.graphormer import shortest_paths
 
 __all__ = ["ADSF", "ADSFConfig", "fingerprints", "likeness"]
@@ -49,7 +49,7 @@ __all__ = ["ADSF", "ADSFConfig", "fingerprints", "likeness"]
 
 @dataclass(frozen=True)
 class ADSFConfig(Hyperparameters):
-    """What an ADSF is; heads and their width are the published ones."""
+    """Hyperparameters of ADSF; heads and their width are the published ones."""
 
     layers: int = 2
     """Attention layers."""
@@ -72,7 +72,7 @@ class ADSFConfig(Hyperparameters):
             raise InputError(f"model.heads: got {self.heads}, expected a divisor of model.hidden = {self.hidden}")
 
 
-class ADSF(GraphModel):
+class ADSF(PackedModel):
     """Graph attention with structural fingerprints, sum pooling, a perceptron.
 
     >>> model = ADSF(ADSFConfig(hidden=16), inputs=4, classes=2)
@@ -80,13 +80,9 @@ class ADSF(GraphModel):
     torch.Size([2, 2])
     """
 
-    layouts = ("packed",)
-    stacked_layouts = ()
-
     def __init__(self, config: ADSFConfig, inputs: int, classes: int) -> None:
         super().__init__()
-        self.config = config
-        c = config
+        self.config = c = config
         widths = [inputs] + [c.hidden] * (c.layers - 1)
         heads = [c.heads] * (c.layers - 1) + [1]
         self.layers = nn.ModuleList(
@@ -132,8 +128,8 @@ class FingerprintAttention(nn.Module):
         target = batch.at_target((z @ self.attend_target).squeeze(-1))
         source = batch.at_source((z @ self.attend_source).squeeze(-1))
         features = batch.softmax_neighbours(F.leaky_relu(target + source, 0.2))
-        share = self.mixture.sigmoid().unsqueeze(-1)  # α / (α + β)
-        return share * features + (1 - share) * batch.softmax_neighbours(alike)
+        fraction = self.mixture.sigmoid().unsqueeze(-1)  # α / (α + β)
+        return fraction * features + (1 - fraction) * batch.softmax_neighbours(alike)
 
 
 @torch.no_grad()
@@ -156,5 +152,5 @@ def fingerprints(closed: Float[Tensor, "B n n"], restart: float, hops: int) -> F
     degree = adjacency.sum(-2, keepdim=True)
     walk = adjacency / degree.clamp(min=1) + identity * (degree == 0)  # a node without neighbours stays where it is
     found = torch.linalg.solve(identity - (1 - restart) * walk, restart * identity.expand_as(closed))
-    near = found * (shortest_paths(closed, hops + 1) <= hops)
+    near: Tensor = found * (shortest_paths(closed, hops + 1) <= hops)
     return near / near.sum(-2, keepdim=True)

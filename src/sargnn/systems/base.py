@@ -1,5 +1,4 @@
-"""What the compared systems share: dense matrices where they need them, checks of their configs, and node operations
-that work in both layouts."""
+"""What the compared systems share: packed and dense models, and node operations that work in all layouts."""
 
 from __future__ import annotations
 
@@ -19,6 +18,7 @@ from sargnn.nn.graph_model import Encoding, GraphModel
 __all__ = [
     "TIE",
     "DenseModel",
+    "PackedModel",
     "PaddedGroup",
     "dropout",
     "graph_max",
@@ -31,20 +31,25 @@ __all__ = [
 ]
 
 TIE = 5
-"""Decimals to which scores are compared when nodes are chosen by them: nodes that are alike to a model differ by
-rounding, and which of them is chosen must not depend on what else is in the batch."""
+"""Decimals to which scores of nodes are compared: nodes that are alike to a model differ by rounding, and which of them
+is chosen must not depend on what else is in the batch."""
+
+
+class PackedModel(GraphModel):
+    """A system for packed batches alone, of which one model trains at a time."""
+
+    layouts = ("packed",)
+    stacked_layouts = ()
 
 
 class DenseModel(GraphModel):
-    """A system that compares all pairs of nodes, so that it needs dense matrices whatever the layout is.
-
-    A packed batch is taken in padded groups of graphs of similar size: one large graph does not make all others large.
-    """
+    """A system that compares all pairs of nodes and so needs dense matrices. Packed batches are split into padded
+    groups of graphs of similar size: one large graph does not make all others large."""
 
     stacked_layouts: ClassVar[tuple[Layout, ...]] = ("padded",)
 
     def encode_padded(self, batch: PaddedBatch) -> Encoding:
-        """What :meth:`encode` gives, for a padded batch, without a loss; no graph's share depends on the others."""
+        """:meth:`encode` of a padded batch, without a loss, each graph independent of the others."""
         raise NotImplementedError
 
     def encode(self, batch: Batch) -> Encoding:
@@ -83,41 +88,36 @@ def listed_batch(
     edge_ptr: Int[Tensor, " node_starts"],
     source: Int[Tensor, " E"],
 ) -> ListedBatch:
-    """A batch of graphs that a system has made, whose edges are given target after target: for the C kernels where
-    there are some.
+    """A batch of graphs whose edges are given target after target, for the C kernels where they are available.
 
     >>> listed_batch(torch.ones(2, 1), torch.tensor([0, 2]), torch.tensor([0, 0, 1]), torch.tensor([0])).target.tolist()
     [1]
     """
-    kernels = kernels_for(x)
-    if kernels is not None:
+    if (kernels := kernels_for(x)) is not None:
         return CompressedBatch(x, Sums(kernels, node_ptr, edge_ptr, source))
     target, graph = (torch.repeat_interleave(ptr.diff()) for ptr in (edge_ptr, node_ptr))
     return PackedBatch(x, source, target, graph, len(node_ptr) - 1)
 
 
 def dropout(h: Float[Tensor, "..."], p: float) -> Float[Tensor, "..."]:
-    """Each number 0 with probability p, the others divided by 1 - p: by the C kernel where there is one, because on a
-    CPU PyTorch spends more time on the draws than on a small map."""
+    """``F.dropout``, by the C kernel where available: on a CPU, PyTorch's draws take longer than a small linear map."""
     kernels = kernels_for(h) if p else None
     return F.dropout(h, p) if kernels is None else drop(h, p, kernels)
 
 
 def kernels_for(h: Tensor) -> CDLL | None:
-    """The C kernels for such numbers, where there are some."""
+    """The C kernels for such numbers, if available."""
     return library(h.dtype) if is_concrete(h) else None
 
 
 def is_concrete(h: Tensor) -> bool:
-    """Whether these are numbers on a CPU that may be looked at, and not what ``torch.compile`` or ``torch.func.vmap``
-    put in their place."""
-    watched = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
-    return h.device.type == "cpu" and not watched
+    """Whether these are numbers on a CPU, not traced by ``torch.compile`` or ``torch.func.vmap``."""
+    traced = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+    return h.device.type == "cpu" and not traced
 
 
 def padded_groups(batch: PackedBatch, cells: int = 2**20) -> list[PaddedGroup]:
-    """The graphs in padded batches, each of graphs of similar size and of at most ``cells`` pairs of nodes, or of one
-    graph.
+    """The graphs in padded batches, each of graphs of similar size, with at most ``cells`` pairs of nodes or one graph.
 
     >>> owner = torch.tensor([0] + [1] * 40 + [2] * 2)
     >>> batch = PackedBatch.from_edges(torch.zeros(43, 1), torch.empty(2, 0, dtype=torch.long), owner)
@@ -185,8 +185,7 @@ def graph_max(h: Float[Tensor, "*nodes d"], batch: Batch, kept: Float[Tensor, "*
 
 
 def node_ranks(scores: Float[Tensor, "*nodes"], batch: Batch) -> Int[Tensor, "*nodes"]:
-    """Each node's place in its graph by falling score, from 0; equal scores keep the order of the nodes, padding comes
-    last.
+    """Each node's rank in its graph by falling score, from 0; ties keep the order of the nodes, padding comes last.
 
     >>> batch = PackedBatch.from_edges(torch.zeros(3, 1), torch.empty(2, 0, dtype=torch.long), torch.tensor([0, 0, 1]))
     >>> node_ranks(torch.tensor([0.2, 0.7, 0.1]), batch).tolist()

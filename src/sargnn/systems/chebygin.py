@@ -55,7 +55,7 @@ __all__ = ["ChebyGIN", "ChebyGINConfig"]
 
 @dataclass(frozen=True)
 class ChebyGINConfig(Hyperparameters):
-    """What a ChebyGIN is; the defaults are those of the TRIANGLES runs of the paper."""
+    """Hyperparameters of ChebyGIN; the defaults are those of the TRIANGLES runs of the paper."""
 
     FRACTIONS = ("dropout", "threshold")
     layers: int = 3
@@ -87,8 +87,7 @@ class ChebyGIN(GraphModel):
 
     def __init__(self, config: ChebyGINConfig, inputs: int, classes: int) -> None:
         super().__init__()
-        self.config = config
-        c = config
+        self.config = c = config
         self.layers = nn.ModuleList(
             ChebyshevLayer(width, c.hidden, c.order, c.aggregation, hidden=c.hidden)
             for width in [inputs] + [c.hidden] * (c.layers - 1)
@@ -131,12 +130,12 @@ class ChebyshevLayer(nn.Module):
     def forward(
         self, h: Float[Tensor, "*nodes d_in"], kept: Float[Tensor, "*nodes"], batch: Batch
     ) -> Float[Tensor, "*nodes d_out"]:
-        out = self.mlp(chebyshev_terms(h, kept, self.order, self.aggregation, batch))
+        out: Tensor = self.mlp(chebyshev_terms(h, kept, self.order, self.aggregation, batch))
         return (out if self.last else out.relu()) * kept.unsqueeze(-1)
 
 
 class NodeScores(nn.Module):
-    """f: one number a node, by a small ChebyGIN or by one linear map."""
+    """f: one number per node, by a small ChebyGIN or by one linear map."""
 
     def __init__(self, width: int, kind: str, aggregation: str, hidden: int = 32) -> None:
         super().__init__()

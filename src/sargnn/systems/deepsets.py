@@ -28,7 +28,7 @@ __all__ = ["DeepSets", "DeepSetsConfig"]
 
 @dataclass(frozen=True)
 class DeepSetsConfig(Hyperparameters):
-    """What a DeepSets baseline is; the published grid has 32, 128 and 256 features."""
+    """Hyperparameters of DeepSets; the published grid has 32, 128 and 256 features."""
 
     layers: int = 1
     """Linear maps with ReLU on every node before the sum."""

@@ -41,7 +41,7 @@ __all__ = ["DGCNN", "DGCNNConfig"]
 
 @dataclass(frozen=True)
 class DGCNNConfig(Hyperparameters):
-    """What a DGCNN is; the defaults are the published ones."""
+    """Hyperparameters of DGCNN; the defaults are the published ones."""
 
     AT_LEAST = (("nodes", 10),)
     layers: int = 3

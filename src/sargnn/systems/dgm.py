@@ -44,8 +44,7 @@ __all__ = ["DGM", "DGMConfig", "mapper", "pagerank"]
 
 @dataclass(frozen=True)
 class DGMConfig(Hyperparameters):
-    """What a DGM is; the defaults are those of the published runs but PROTEINS, which has clusters 8, 2 and overlap
-    0.25."""
+    """Hyperparameters of DGM; the defaults are published, but PROTEINS has clusters 8, 2 and overlap 0.25."""
 
     AT_LEAST = (("overlap", 0),)
     hidden: int = 128
@@ -100,8 +99,7 @@ class DGM(DenseModel):
     def _twice(self, number: int, h: Float[Tensor, "B n d"], adjacency: Float[Tensor, "B n n"]) -> Tensor:
         """Two GCN layers on a graph with weights."""
         loops = torch.eye(adjacency.shape[-1]).to(adjacency)
-        lacking = (adjacency.diagonal(dim1=-2, dim2=-1) == 0).unsqueeze(-1) * loops
-        closed = adjacency + lacking
+        closed = adjacency + (adjacency.diagonal(dim1=-2, dim2=-1) == 0).unsqueeze(-1) * loops
         scale = closed.sum(-1, keepdim=True).rsqrt()
         normalised = scale * closed * scale.mT
         for layer in list(self.layers)[2 * number : 2 * number + 2]:
@@ -122,12 +120,13 @@ def pagerank(adjacency: Float[Tensor, "B n n"], real: Float[Tensor, "B n"], damp
     leaving = adjacency.sum(-2, keepdim=True)
     walk = torch.where(leaving > 0, adjacency / leaving.clamp(min=1e-300), start)
     identity = torch.eye(adjacency.shape[-1]).to(adjacency)
-    return torch.linalg.solve(identity - damping * walk, (1 - damping) * start).squeeze(-1)
+    found: Tensor = torch.linalg.solve(identity - damping * walk, (1 - damping) * start)
+    return found.squeeze(-1)
 
 
 @torch.no_grad()
 def mapper(lens: Float[Tensor, "B n"], real: Float[Tensor, "B n"], k: int, overlap: float) -> Float[Tensor, "B k n"]:
-    """S: each node's share in each of k clusters, by the intervals that its lens lies in; 0 at padding."""
+    """S: each node's weight in each of k clusters, by the intervals that its lens lies in; 0 at padding."""
     lens = lens - lens.masked_fill(real == 0, float("inf")).amin(-1, keepdim=True)
     lens = lens / (lens * real).amax(-1, keepdim=True).clamp(min=1e-9)
     grid = torch.linspace(0, 1, k + 1).to(lens).unsqueeze(-1)

@@ -50,10 +50,10 @@ from torch.nn import functional as F
 
 from sargnn.batching import Batch, ListedBatch, PackedBatch
 from sargnn.nn.edges import edge_inputs_of
-from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
+from sargnn.nn.graph_model import Encoding, Hyperparameters
 from sargnn.nn.memory import perceptron
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import listed_batch
+from sargnn.systems.base import PackedModel, listed_batch
 
 __all__ = ["ECC", "ECCConfig", "cut", "kron_reduction"]
 
@@ -67,7 +67,7 @@ SMALL = 1e-4
 
 @dataclass(frozen=True)
 class ECCConfig(Hyperparameters):
-    """What an ECC is; the defaults are those of the published comparison."""
+    """Hyperparameters of ECC; the defaults are those of the published comparison."""
 
     AT_LEAST = (("halvings", 0),)
     FRACTIONS = ("dropout", "classifier_dropout")
@@ -83,7 +83,7 @@ class ECCConfig(Hyperparameters):
     """Dropout inside the classifier."""
 
 
-class ECC(GraphModel):
+class ECC(PackedModel):
     """Edge-conditioned convolutions on a graph that is halved twice.
 
     >>> model = ECC(ECCConfig(hidden=16), inputs=4, classes=2)
@@ -91,19 +91,16 @@ class ECC(GraphModel):
     torch.Size([2, 2])
     """
 
-    layouts = ("packed",)
-    stacked_layouts = ()
     optional_inputs = ("edge_inputs",)
 
     def __init__(self, config: ECCConfig, inputs: int, classes: int, edge_inputs: int = 0) -> None:
         super().__init__()
         self.config = config
         self.edge_inputs = edge_inputs
-        layers = config.layers * config.halvings + 1
-        widths = [inputs] + [config.hidden] * (layers - 1)
-        labels = [edge_inputs or 1 if number < config.layers else 1 for number in range(layers)]
+        widths = [inputs] + [config.hidden] * (config.layers * config.halvings)
         self.layers = nn.ModuleList(
-            EdgeConditionedLayer(width, config.hidden, label) for width, label in zip(widths, labels, strict=True)
+            EdgeConditionedLayer(width, config.hidden, edge_inputs or 1 if number < config.layers else 1)
+            for number, width in enumerate(widths)
         )
         self.norms = nn.ModuleList(BatchNorm(config.hidden) for _ in widths)
         self.head = perceptron(config.hidden, config.hidden, classes, config.classifier_dropout)
@@ -126,7 +123,7 @@ class ECC(GraphModel):
 
 
 class Level(NamedTuple):
-    """A batch after so many halvings."""
+    """A batch after some halvings."""
 
     batch: ListedBatch
     """Its edges are the labelled ones."""
@@ -152,8 +149,11 @@ class EdgeConditionedLayer(nn.Module):
         filters = F.pad(filters, (0, 1), value=1.0)  # the last one carries b_2
         if level.label is None:  # the same Θ for all edges
             theta = filters @ self.theta.weight.unflatten(1, (FILTERS + 1, -1))  # [out, 1, width]
-            return self.root(h) + F.linear(level.batch.aggregate(level.batch.ones, h), theta.squeeze(1))
-        return self.root(h) + self.theta(level.batch.aggregate_kinds(filters, h).flatten(1))
+            messages = F.linear(level.batch.aggregate(level.batch.ones, h), theta.squeeze(1))
+        else:
+            messages = self.theta(level.batch.aggregate_kinds(filters, h).flatten(1))
+        out: Tensor = self.root(h) + messages
+        return out
 
 
 def coarsened(batch: PackedBatch, halvings: int) -> list[Level]:

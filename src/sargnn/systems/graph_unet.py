@@ -38,20 +38,20 @@ from torch.nn import functional as F
 
 from sargnn.batching import Batch, ListedBatch, PackedBatch
 from sargnn.errors import InputError
-from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
-from sargnn.systems.base import TIE, dropout, listed_batch, node_ranks
+from sargnn.nn.graph_model import Encoding, Hyperparameters
+from sargnn.systems.base import TIE, PackedModel, dropout, listed_batch, node_ranks
 
 __all__ = ["GraphUNet", "GraphUNetConfig"]
 
 
 @dataclass(frozen=True)
 class GraphUNetConfig(Hyperparameters):
-    """What a Graph U-Net is; the defaults are those of the published code for PROTEINS."""
+    """Hyperparameters of Graph U-Net; the defaults are those of the published code for PROTEINS."""
 
     hidden: int = 64
     """Features of a node."""
     ratios: tuple[float, ...] = (0.9, 0.8, 0.7)
-    """Share of the nodes that each level keeps, rounded down; as many levels as ratios."""
+    """Fraction of the nodes that each level keeps, rounded down; as many levels as ratios."""
     classifier: int = 512
     """Features of the classifier's hidden layer."""
     dropout: float = 0.3
@@ -64,7 +64,7 @@ class GraphUNetConfig(Hyperparameters):
                 raise InputError(f"model.ratios: got {ratio}, expected more than 0, at most 1")
 
 
-class GraphUNet(GraphModel):
+class GraphUNet(PackedModel):
     """Down and up through smaller and smaller graphs; its node scores are those of every pooling.
 
     >>> model = GraphUNet(GraphUNetConfig(hidden=16), inputs=4, classes=2)
@@ -72,13 +72,9 @@ class GraphUNet(GraphModel):
     torch.Size([2, 2])
     """
 
-    layouts = ("packed",)
-    stacked_layouts = ()
-
     def __init__(self, config: GraphUNetConfig, inputs: int, classes: int) -> None:
         super().__init__()
-        self.config = config
-        c = config
+        self.config = c = config
         depth = len(c.ratios)
         self.start = nn.Linear(inputs, c.hidden)
         self.down = nn.ModuleList(nn.Linear(c.hidden, c.hidden) for _ in range(depth))

@@ -47,12 +47,12 @@ from sargnn.systems.base import DenseModel, dropout, is_concrete
 __all__ = ["Graphormer", "GraphormerConfig", "path_means", "shortest_paths"]
 
 NEVER = -1e30
-"""Added to a score whose weight shall be 0. Not infinity: a row of nothing but -inf would have no softmax."""
+"""Added to a score whose weight shall be 0; a row of -inf would have no softmax."""
 
 
 @dataclass(frozen=True)
 class GraphormerConfig(Hyperparameters):
-    """What a Graphormer is: sizes for sets of a few hundred graphs."""
+    """Hyperparameters of Graphormer: sizes for sets of a few hundred graphs."""
 
     layers: int = 4
     """Transformer blocks."""
@@ -147,14 +147,12 @@ class Block(nn.Module):
     def forward(
         self, h: Float[Tensor, "B n d"], bias: Float[Tensor, "B heads n n"]
     ) -> tuple[Float[Tensor, "B n d"], Float[Tensor, "B heads n n"]]:
-        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self._projected(h))
+        parts = self.query_key_value(self.norms[0](h)).chunk(3, dim=-1)
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts)
         attention = (q * q.shape[-1] ** -0.5 @ k.mT + bias).softmax(-1)
         read = self._drop(attention) @ v
         h = h + self._drop(self.out(read.transpose(1, 2).flatten(-2)))
         return h + self._drop(self.feed_forward(self.norms[1](h))), attention
-
-    def _projected(self, h: Tensor) -> tuple[Tensor, ...]:
-        return self.query_key_value(self.norms[0](h)).chunk(3, dim=-1)
 
     def _drop(self, h: Tensor) -> Tensor:
         return dropout(h, self.dropout if self.training else 0.0)

@@ -46,7 +46,7 @@ __all__ = ["GSN", "GSNConfig"]
 
 @dataclass(frozen=True)
 class GSNConfig(Hyperparameters):
-    """What a GSN is; the defaults are those of the published IMDB-BINARY run, but for the sum."""
+    """Hyperparameters of GSN; the defaults are those of the published IMDB-BINARY run, but for the sum."""
 
     layers: int = 4
     """GIN layers."""

@@ -42,7 +42,7 @@ __all__ = ["SAGPool", "SAGPoolConfig"]
 
 @dataclass(frozen=True)
 class SAGPoolConfig(Hyperparameters):
-    """What a SAGPool is; the defaults are those of the published code."""
+    """Hyperparameters of SAGPool; the defaults are those of the published code."""
 
     AT_LEAST = (("hidden", 2),)
     layers: int = 3
@@ -50,7 +50,7 @@ class SAGPoolConfig(Hyperparameters):
     hidden: int = 128
     """d, features of a node after each block."""
     ratio: float = 0.5
-    """Share of the nodes that a block keeps, rounded up."""
+    """Fraction of the nodes that a block keeps, rounded up."""
     dropout: float = 0.5
     """Dropout inside the classifier."""
 
@@ -101,8 +101,8 @@ def convolve(
     """GCN(H) on the graph induced by the kept nodes."""
     edges = batch.ones * batch.at_target(kept) * batch.at_source(kept)
     scale = batch.neighbour_sum(edges, kept).clamp(min=1).rsqrt()
-    weights = edges * batch.at_target(scale) * batch.at_source(scale)
-    return linear(batch.aggregate(weights, h))
+    out: Tensor = linear(batch.aggregate(edges * batch.at_target(scale) * batch.at_source(scale), h))
+    return out
 
 
 def best(

@@ -49,7 +49,7 @@ __all__ = ["SLIM", "SLIMConfig", "assignment", "clustering_loss", "interactions"
 
 @dataclass(frozen=True)
 class SLIMConfig(Hyperparameters):
-    """What a SLIM is."""
+    """Hyperparameters of SLIM."""
 
     AT_LEAST = (("hops", 0), ("clustering", 0))
     landmarks: int = 20

@@ -1,5 +1,5 @@
 r"""Topological forest: histograms of simple node measures, classified by a random forest. No message passing, no
-gradient: a yardstick that is hard to beat under a strict protocol.
+gradient: a baseline that is hard to beat under a strict protocol.
 
 Reference: C. Cai, Y. Wang, "A simple yet effective baseline for non-attributed graph classification", 2018 (local
 degree profile, LDP); J. Adamczyk, W. Czech, "Strengthening structural baselines for graph classification using Local
@@ -48,7 +48,8 @@ from sargnn.batching import Batch, PackedBatch
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.graphs import chunks
 from sargnn.errors import InputError
-from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
+from sargnn.nn.graph_model import Encoding, Hyperparameters
+from sargnn.systems.base import PackedModel
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestClassifier
@@ -58,12 +59,12 @@ __all__ = ["Forest", "TopologicalForest", "TopologicalForestConfig"]
 AT_ONCE = 512
 """Graphs in a batch while the training graphs are described."""
 BORDER = 1e-4
-"""Share of a bin by which a value counts as above its border: equal values may differ by rounding."""
+"""Fraction of a bin by which a value counts as above its border: equal values may differ by rounding."""
 
 
 @dataclass(frozen=True)
 class TopologicalForestConfig(Hyperparameters):
-    """What a topological forest is; the defaults are the published ones."""
+    """Hyperparameters of the topological forest; the defaults are the published ones."""
 
     trees: int = 500
     """T, trees of the forest."""
@@ -73,7 +74,7 @@ class TopologicalForestConfig(Hyperparameters):
     """Training graphs in a leaf at least; more of them make smaller trees."""
 
 
-class TopologicalForest(GraphModel):
+class TopologicalForest(PackedModel):
     """Histograms of the node inputs and a forest on them; until it is fitted it finds all classes equally probable.
 
     >>> model = TopologicalForest(TopologicalForestConfig(), inputs=4, classes=2)
@@ -81,8 +82,6 @@ class TopologicalForest(GraphModel):
     [[0.5, 0.5]]
     """
 
-    layouts = ("packed",)
-    stacked_layouts = ()
     fits_directly = True
     head: Forest
     low: Tensor
@@ -125,10 +124,8 @@ class TopologicalForest(GraphModel):
             n_jobs=torch.get_num_threads(),
         ).fit(described.cpu().numpy(), y.cpu().numpy())
         self.head.take(forest)
-        losses = [
-            F.cross_entropy(self.head(vectors), own, reduction="sum")
-            for vectors, own in zip(described.split(AT_ONCE), y.split(AT_ONCE), strict=True)
-        ]
+        parts_of = zip(described.split(AT_ONCE), y.split(AT_ONCE), strict=True)
+        losses = [F.cross_entropy(self.head(vectors), own, reduction="sum") for vectors, own in parts_of]
         return float(torch.stack(losses).sum()) / len(graphs)
 
     def resize_to(self, tensors: Mapping[str, Tensor]) -> None:
@@ -158,7 +155,7 @@ class Forest(nn.Module):
         self._hold(torch.zeros(1).double(), torch.full((1, classes), 1 / classes).double())
 
     def _hold(self, threshold: Tensor, shares: Tensor) -> None:
-        """Numbers that were learnt are parameters, as those of other models, though no gradient reaches them."""
+        """What was learnt is a parameter, as in other models, though no gradient reaches it."""
         self.threshold = nn.Parameter(threshold, requires_grad=False)
         self.shares = nn.Parameter(shares, requires_grad=False)
 
@@ -167,7 +164,7 @@ class Forest(nn.Module):
         return self.probabilities(x).clamp(min=1e-15).log()
 
     def probabilities(self, x: Float[Tensor, "B width"]) -> Float[Tensor, "B classes"]:
-        """float64: the mean over the trees of the shares of the classes in the leaf that is reached."""
+        """float64: the mean over the trees of the fractions of the classes in the leaf that is reached."""
         x = x.float()  # as scikit-learn compares
         at = self.root.expand(len(x), -1)
         while True:
