@@ -17,11 +17,9 @@ with α, β > 0 learnt for each head. Heads are concatenated; the last layer has
 
 Choices:
 
-- The paper is followed, not its code, whose walk matrix is a star that ignores the real edges and is singular for four
-  nodes, whose index is off by one, and which compares lists instead of numbers. It also has one softmax of a sum of
-  scores where the paper has a sum of two softmaxes.
-- c is fixed (the paper lets it be learnt) and the walk is on the whole graph, cut off after k hops (the paper walks on
-  the k-hop neighbourhood alone).
+- The paper is followed, not its code, whose walk matrix is a star that ignores the real edges, whose index is off by
+  one, which compares lists instead of numbers, and which has one softmax of a sum where the paper sums two softmaxes.
+- c is fixed (the paper may learn it); the walk is on the whole graph, cut off after k hops (there on k hops alone).
 - Because every w sums to 1, s = (1 - t) / (1 + t) with t half the sum of |w_i(u) - w_j(u)|.
 - A node without neighbours has itself as fingerprint; s_ii = 1.
 - No node scores: attention is between nodes.

@@ -24,12 +24,11 @@ the nodes: ``training.saliency_weight`` weighs KL(truth ‖ a).
 
 Choices:
 
-- Dropped nodes are kept in place with features 0 instead of being cut out, which is the same arithmetic in a fixed
-  shape: features are never negative, so a zero never wins the maximum.
+- Dropped nodes stay in place with features 0, the same arithmetic in a fixed shape: features are never negative, so a
+  zero never wins the maximum.
 - The published code can drop every node of a graph; here the nodes of highest attention always stay.
-- The published divergence is divided by the number of nodes of the graph and weighted by 100, and after the first
-  pooling the truth is renormalised over the kept nodes. Here it is that of every other model (not divided; a true node
-  that was dropped costs a constant), so weights of 1 to 10 do what 100 does there.
+- The published divergence is divided by the number of nodes and weighted by 100, with the truth renormalised over the
+  kept nodes. Here it is that of every other model, so weights of 1 to 10 do what 100 does there.
 - The published code adds 1e-5 to degrees; here a node without neighbours has T_k = 0 for odd k, exactly.
 - The published head for TRIANGLES is a regression of the count; here it is classification, as for every other model.
 - The bias of the last map of f is left out: softmax does not see it.
@@ -65,7 +64,7 @@ class ChebyGINConfig(Hyperparameters):
     order: int = 7
     """K, terms of the Chebyshev basis: K - 1 is how far a layer sees."""
     aggregation: Literal["sum", "mean"] = "sum"
-    """sum: terms that saw neighbours are multiplied by the node's degree; mean: they are not."""
+    """sum: terms over neighbours are multiplied by the node's degree; mean: they are not."""
     attention: Literal["gnn", "linear", "none"] = "gnn"
     """What scores the nodes before every layer but the first: a small ChebyGIN of 32, 32 and 1 features and order 2,
     one linear map, or nothing (global pooling alone)."""

@@ -14,11 +14,9 @@ clusters, a linear map.
 
 Choices:
 
-- ``model.weighted`` = true keeps A' as weights, which is what the paper means. The code re-reads A' as a list of
-  edges, and A' has no zeros: from the first pooling on its graph is complete, the second PageRank uniform, and all
-  clusters but the first copies of each other. ``false`` does as the code does.
-- Graphs without edges keep their nodes apart; a cluster without a loop of its own gets one of weight 1, as GCN layers
-  do.
+- ``model.weighted`` = true keeps A' as weights, as the paper means. The code (``false``) re-reads A', which has no
+  zeros, as a list of edges: its graph is complete, the second PageRank uniform, all clusters but the first copies.
+- A cluster without a self-loop gets one of weight 1, as in GCN layers.
 - PageRank is solved for exactly, in double precision; a node without edges spreads evenly. On a regular graph it is
   constant and every node lies in the first interval. A value within 1e-6 of a border lies inside.
 - No connected-component step (in spite of Mapper's name) and no gradient through S, as in the code.

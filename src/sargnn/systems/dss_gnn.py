@@ -17,12 +17,11 @@ last layer is classified by a perceptron.
 Choices:
 
 - The paper writes sums, the code has means for x̄ and for both readouts: means.
-- The code appends, for sets without labels, the one-hot degree *in the subgraph*; here every system has the inputs of
-  ``data.encodings``, which hold the degree in the whole graph.
+- For sets without labels the code has the one-hot degree *in the subgraph*; here it is that in the whole graph.
 - GIN's ε is 0, as in the code.
-- A bag has n² rows, but a node that is not near the root has no edges and no root's mark: it is the same in every such
-  subgraph, after every layer. It is computed once and counts as often as it occurs, in the means and in BN: the same
-  numbers from fewer rows (PROTEINS: 479 thousand for 4.0 million).
+- A bag has n² rows, but a node that is not near the root has no edges and no mark: it is the same in all such
+  subgraphs. It is computed once and counted with its multiplicity in means and BN (PROTEINS: 479 thousand rows, not 4.0
+  million).
 - On sets of diameter 2 (IMDB) with h = 2 every subgraph is the whole graph: pure marking of nodes.
 - No node scores.
 """

@@ -20,17 +20,16 @@ linear map do the same.
 
 Choices:
 
-- Without edge inputs labels are numbers, as in Errica's version. ``data.edge_encodings=auto`` gives the layers before
-  the first halving the edge labels that the original uses; a self-connection needs none, having its root weight.
-- Errica finds v by 30 steps of power iteration from a random start, so its sign, and which half stays, is left to
-  chance. Here it is computed exactly, each connected part by itself, and the larger half stays; of equal halves the one
-  whose node inputs have the larger sum. Nodes where v is 0 go with the half that stays; a node without edges stays.
+- Without edge inputs labels are numbers, as in Errica's version; ``data.edge_encodings=auto`` gives the layers before
+  the first halving the edge labels of the original.
+- Errica finds v by 30 steps of power iteration from a random start, which leaves to chance which half stays. Here v is
+  exact for each connected part and the larger half stays; of equal halves that with the larger sum of inputs. Nodes
+  where v is 0 go with the half that stays; a node without edges stays.
 - Where the largest eigenvalue is repeated (complete graphs, odd rings) v is not unique and the cut depends on the order
   of the nodes.
-- The original averages over neighbours and itself, without a root weight; Errica's sum with root weight is followed.
-  The original's random sparsification, which enlarges the training set, is left out, as there; entries of L' below 1e-4
-  are dropped.
-- The halves of a graph are remembered by its structure and inputs: computed once in a process.
+- Errica's sum with root weight is followed; the original averages over neighbours and itself. The original's random
+  sparsification is left out, as there; entries of L' below 1e-4 are dropped.
+- The halves of a graph are cached by its structure and inputs.
 - No node scores.
 """
 

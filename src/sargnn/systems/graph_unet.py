@@ -19,8 +19,8 @@ Choices:
   has A + 2I, the code A + I.
 - The code takes one graph at a time with dense matrices; here a batch is one sparse matrix.
 - The code fails on graphs of one node and removes isolated nodes; here they stay and min(n, ·) does the rest.
-- Equal scores are decided by the order of the nodes, as in the code: see :mod:`sargnn.systems.sagpool`. Steps of two
-  soon make a small graph complete, and then all its nodes are alike: such graphs tie whatever their inputs are.
+- Ties are broken by the order of the nodes, as in the code: see :mod:`sargnn.systems.sagpool`. Steps of two soon make a
+  small graph complete: then all its nodes tie.
 - The published accuracy is the highest test accuracy over all epochs.
 - Node scores: the softmax of z over the nodes that a level keeps; 0 for all others.
 """

@@ -16,14 +16,12 @@ the token.
 
 Choices:
 
-- Published tables look up integer node types; here inputs go through a linear map, which is the same for one-hot labels
-  and serves attributes too.
-- Nodes further apart than ``model.max_distance`` - 1, or in different parts of the graph, do not attend to each other,
-  as in the published code: they talk through the token.
-- Of several shortest paths the published code takes one, which depends on the order of the nodes; here c is the mean
-  over all of them. Its embedding of edge types, followed by a matrix of each place, is one matrix W_l.
-- Sizes: the published ones (12 layers, d = 80, up to 768) are for millions of molecules; nothing is published for these
-  sets. Degrees beyond the table share its last row.
+- The published code embeds integer node types; here a linear map does the same for one-hot labels and takes attributes.
+- Nodes at distance ``model.max_distance`` or more, or unconnected, attend only through the token, as published.
+- Of several shortest paths the published code takes one, depending on the order of the nodes; here c is the mean over
+  all of them. Its embedding of edge types and matrix per place are one matrix W_l.
+- The published sizes (12 layers, d = 80 to 768) are for millions of molecules; none are published for these sets.
+  Degrees beyond the table share its last row.
 - Warm-up of the learning rate is not offered; the schedule is that of all systems.
 - Node scores: the attention that the token pays to the nodes in each layer, the mean of its heads, without the part
   that it pays to itself.

@@ -16,12 +16,11 @@ node encoding ``substructures``: without it this model is GIN.
 
 Choices:
 
-- Which structures is decided by ``data.substructures``. Rings find what molecules are made of (MUTAG has no triangle at
-  all), cliques what communities are made of. On TRIANGLES the label is a linear function of the sum of ``ring3``: any
-  GSN with triangles and sum readout counts them; the published 76 % must have been without one of the two.
-- The published code gives every distinct count of the whole data set, test graphs included, its own column. Here a
-  count is a number over its deviation on the training nodes: nothing is learnt from test graphs, and no count is
-  unknown.
+- ``data.substructures`` names the structures: rings for molecules (MUTAG has no triangle), cliques for communities. On
+  TRIANGLES the label is a linear function of the sum of ``ring3``: any GSN with triangles and sum readout counts them;
+  the published 76 % must have been without one of the two.
+- The published code has a column for every distinct count of the whole set, test graphs included. Here a count is
+  divided by its deviation on the training nodes: nothing is learnt from test graphs.
 - The edge form GSN-e, which counts at edges, is not here.
 - Structures are not induced (a ring may have chords), the published default.
 - Rings of more than 6 nodes are not counted (the published search goes to 12).

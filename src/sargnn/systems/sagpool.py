@@ -16,11 +16,9 @@ classified by a perceptron of widths d, d/2.
 Choices:
 
 - Dropped nodes stay in place, masked, instead of being cut out: the same arithmetic in a fixed shape.
-- PyTorch Geometric's ``SAGPooling`` multiplies the scores by a further 1 x 1 weight of which only the sign counts;
-  there is none here.
-- Equal scores (up to rounding) are decided by the order of the nodes, as in the published code. With constant or
-  degree inputs, nodes that 1-WL cannot tell apart tie, and which of them stays changes the induced graph: there the
-  model depends on the order of the nodes.
+- PyTorch Geometric's ``SAGPooling`` has a further 1 x 1 weight on scores of which only the sign counts; not here.
+- Ties (up to rounding) are broken by the order of the nodes, as in the published code. With constant or degree inputs,
+  nodes that 1-WL cannot tell apart tie, and which of them stays changes the induced graph.
 - Node scores: the softmax of z over the nodes that a block keeps; 0 for those it drops.
 """
 

@@ -5,10 +5,9 @@ Reference: C. Cai, Y. Wang, "A simple yet effective baseline for non-attributed 
 degree profile, LDP); J. Adamczyk, W. Czech, "Strengthening structural baselines for graph classification using Local
 Topological Profile", ICCS 2023 (LTP), and the code published with it; L. Breiman, "Random Forests", 2001.
 
-The node inputs are those of every system and the encoding ``topology``
-(:mod:`sargnn.data.features.degree_profiles`): degree, least, largest, mean and
-deviation of the neighbours' degrees, and betweenness, Jaccard index and local degree score of the node's edges. With
-b bins between the least and the largest value l, h that an input has on the training nodes,
+The node inputs are those of every system and the encoding ``topology`` (:mod:`sargnn.data.features.degree_profiles`):
+degree, least, largest, mean and deviation of the neighbours' degrees, and betweenness, Jaccard index and local degree
+score of the node's edges. With b bins between the least and the largest value l, h of an input on the training nodes,
 
 .. math::
     g_{ck} = \big|\{ i : \min(\lfloor b\,(x_{ic} - l_c) / (h_c - l_c) \rfloor, b - 1) = k \}\big|, \qquad
@@ -19,16 +18,14 @@ where each of the T trees is grown by scikit-learn on a sample of the training g
 Choices:
 
 - The published code has histograms over *edges* of the three measures of edges. Here a node has the mean over its
-  edges, so that the profile is a node input as any other, cached and usable by every model.
-- The published code divides the range of each *graph* into bins, so that the same bin means another value in another
-  graph. Here bins are those of the training nodes; what lies outside counts in the first or last bin.
+  edges, so that the profile is a node encoding for every model.
+- The published code has bins per *graph*, so that a bin means different values in different graphs. Here bins are those
+  of the training nodes; what lies outside counts in the first or last bin.
 - Counts are not divided by the number of nodes, as in the published code: the size of a graph is seen.
-- The published method sees the structure alone. Here labels and attributes are inputs too, as they are of every system;
+- The published method sees the structure alone. Here labels and attributes are inputs too;
   ``data.encodings=topology`` leaves them out.
-- Forests are fitted, not trained: there is one epoch, and ``training.batch_size``, ``learning_rate`` and so on have
-  nothing to say; ``class_weights``, ``sampling`` and ``seed`` have.
-- Trees are stored as arrays of numbers beside the weights of other models, and are walked here: a model folder holds
-  nothing that scikit-learn would have to unpickle.
+- Forests are fitted in one epoch: of the training config only ``class_weights``, ``sampling`` and ``seed`` matter.
+- Trees are stored as arrays, like the weights of other models: nothing in a model folder is unpickled.
 - No node scores.
 """
 

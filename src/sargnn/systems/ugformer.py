@@ -17,13 +17,11 @@ In both, the sums over the nodes of every layer are classified by one linear map
 
 Choices:
 
-- Blocks are as wide as the node inputs in the published code, which leaves 1 or 2 features for degree or coordinates;
-  here a linear map brings inputs to ``model.hidden`` first.
-- The sample is drawn anew in every pass, in evaluation too, as published; there the draws of a seed are always the
-  same. ``model.neighbours`` = none takes every neighbour once: nothing is drawn, and the order of nodes does not
-  matter.
-- Variant 2 takes one graph a step in the published code, so that its batch normalisation sees one graph and fails on a
-  graph of one node; here it sees the batch.
+- Blocks are as wide as the node inputs in the published code (1 or 2 features for degree or coordinates); here a linear
+  map brings inputs to ``model.hidden`` first.
+- The sample is drawn anew in every pass, in evaluation too, as published. ``model.neighbours`` = none takes every
+  neighbour once: nothing is drawn, and the order of nodes does not matter.
+- In the published code the normalisation of variant 2 sees one graph and fails on one node; here it sees the batch.
 - Label smoothing of 0.1 and clipped gradients are not offered: all systems share one loss.
 - One attention head, as published. No node scores: attention is between nodes.
 """
