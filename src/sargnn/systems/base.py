@@ -18,6 +18,7 @@ from sargnn.nn.graph_model import Encoding, GraphModel
 __all__ = [
     "TIE",
     "DenseModel",
+    "NodeValues",
     "PackedModel",
     "PaddedGroup",
     "dropout",
@@ -30,6 +31,8 @@ __all__ = [
     "real_nodes",
 ]
 
+NodeValues = Float[Tensor, "*nodes"]
+"""One number per node, in any layout."""
 TIE = 5
 """Decimals to which scores of nodes are compared: nodes that are alike to a model differ by rounding, and which of them
 is chosen must not depend on what else is in the batch."""
@@ -168,12 +171,12 @@ def _similar(sizes: list[int], cells: int) -> list[list[int]]:
     return groups
 
 
-def real_nodes(batch: Batch) -> Float[Tensor, "*nodes"]:
+def real_nodes(batch: Batch) -> NodeValues:
     """1 at every node and 0 at padding."""
     return (batch.uniform > 0).to(batch.x.dtype)
 
 
-def graph_max(h: Float[Tensor, "*nodes d"], batch: Batch, kept: Float[Tensor, "*nodes"]) -> Float[Tensor, "B d"]:
+def graph_max(h: Float[Tensor, "*nodes d"], batch: Batch, kept: NodeValues) -> Float[Tensor, "B d"]:
     """The largest value of each feature over the nodes of each graph where ``kept`` is 1; 0 where there are none.
 
     >>> batch = PackedBatch.from_edges(torch.tensor([[1.0], [3.0], [-2.0]]), torch.empty(2, 0, dtype=torch.long))
@@ -184,7 +187,7 @@ def graph_max(h: Float[Tensor, "*nodes d"], batch: Batch, kept: Float[Tensor, "*
     return largest.masked_fill(largest == float("-inf"), 0.0)
 
 
-def node_ranks(scores: Float[Tensor, "*nodes"], batch: Batch) -> Int[Tensor, "*nodes"]:
+def node_ranks(scores: NodeValues, batch: Batch) -> Int[Tensor, "*nodes"]:
     """Each node's rank in its graph by falling score, from 0; ties keep the order of the nodes, padding comes last.
 
     >>> batch = PackedBatch.from_edges(torch.zeros(3, 1), torch.empty(2, 0, dtype=torch.long), torch.tensor([0, 0, 1]))

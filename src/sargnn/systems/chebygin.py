@@ -47,7 +47,7 @@ from torch.nn import functional as F
 
 from sargnn.batching import Batch
 from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
-from sargnn.systems.base import graph_max, real_nodes
+from sargnn.systems.base import NodeValues, graph_max, real_nodes
 
 __all__ = ["ChebyGIN", "ChebyGINConfig"]
 
@@ -126,9 +126,7 @@ class ChebyshevLayer(nn.Module):
         maps: list[nn.Module] = [] if hidden is None else [nn.Linear(order * width, hidden), nn.ReLU()]
         self.mlp = nn.Sequential(*maps, nn.Linear(hidden or order * width, out, bias=not last))
 
-    def forward(
-        self, h: Float[Tensor, "*nodes d_in"], kept: Float[Tensor, "*nodes"], batch: Batch
-    ) -> Float[Tensor, "*nodes d_out"]:
+    def forward(self, h: Float[Tensor, "*nodes d_in"], kept: NodeValues, batch: Batch) -> Float[Tensor, "*nodes d_out"]:
         out: Tensor = self.mlp(chebyshev_terms(h, kept, self.order, self.aggregation, batch))
         return (out if self.last else out.relu()) * kept.unsqueeze(-1)
 
@@ -145,16 +143,14 @@ class NodeScores(nn.Module):
         else:
             self.linear = nn.Linear(width, 1, bias=False)
 
-    def forward(
-        self, h: Float[Tensor, "*nodes d"], kept: Float[Tensor, "*nodes"], batch: Batch
-    ) -> Float[Tensor, "*nodes"]:
+    def forward(self, h: Float[Tensor, "*nodes d"], kept: NodeValues, batch: Batch) -> NodeValues:
         for layer in self.layers:
             h = layer(h, kept, batch)
         return (h if self.layers else self.linear(h)).squeeze(-1)
 
 
 def chebyshev_terms(
-    h: Float[Tensor, "*nodes d"], kept: Float[Tensor, "*nodes"], order: int, aggregation: str, batch: Batch
+    h: Float[Tensor, "*nodes d"], kept: NodeValues, order: int, aggregation: str, batch: Batch
 ) -> Float[Tensor, "*nodes Kd"]:
     """[T_0 ‖ D T_1 ‖ ... ‖ D T_{K-1}] of the graph restricted to the kept nodes; for K = 1, GCN's term alone."""
     edges = (batch.ones if order == 1 else batch.between) * batch.at_target(kept) * batch.at_source(kept)
@@ -170,14 +166,12 @@ def chebyshev_terms(
     return torch.cat([h, *(gain * term for term in terms[1:])], dim=-1)
 
 
-def attend(scores: Float[Tensor, "*nodes"], kept: Float[Tensor, "*nodes"], batch: Batch) -> Float[Tensor, "*nodes"]:
+def attend(scores: NodeValues, kept: NodeValues, batch: Batch) -> NodeValues:
     """Softmax over the kept nodes of each graph; 0 elsewhere."""
     return batch.softmax_nodes(scores.clamp(-60, 60).masked_fill(kept == 0, -1e30))
 
 
-def above(
-    a: Float[Tensor, "*nodes"], threshold: float, kept: Float[Tensor, "*nodes"], batch: Batch
-) -> Float[Tensor, "*nodes"]:
+def above(a: NodeValues, threshold: float, kept: NodeValues, batch: Batch) -> NodeValues:
     """1 at the kept nodes with more attention than the threshold, and always at those that have the most."""
     highest = batch.spread(batch.max(a.detach().unsqueeze(-1))).squeeze(-1)
     # Nodes that are alike to the model may differ by rounding: they stay or go together.

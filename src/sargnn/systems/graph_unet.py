@@ -88,8 +88,7 @@ class GraphUNet(PackedModel):
 
     def encode(self, batch: Batch) -> Encoding:
         assert isinstance(batch, PackedBatch)
-        entries = _entries(batch.source, batch.target, len(batch.x))
-        level = Level.of(_batch(batch.x, batch.graph, batch, entries))
+        level = Level.of(coarser(batch))
         start = h = self._convolve(self.start, batch.x, level)
         levels, origin = [], torch.arange(len(batch.x), device=batch.x.device)
         node_scores: list[Tensor] = []
@@ -142,15 +141,11 @@ def best(z: Float[Tensor, " N"], ratio: float, batch: ListedBatch) -> Int[Tensor
     return (node_ranks(z.detach().round(decimals=TIE), batch) < left[batch.graph]).nonzero().squeeze(1)
 
 
-def coarser(batch: ListedBatch, kept: Int[Tensor, " kept"]) -> ListedBatch:
-    """The kept nodes, joined where at most two steps led from one to the other."""
-    return _batch(batch.x[kept], batch.graph[kept], batch, _entries(batch.source, batch.target, len(batch.graph), kept))
-
-
-def _batch(x: Tensor, graph: Tensor, of: ListedBatch, entries: tuple[Tensor, Tensor]) -> ListedBatch:
-    """Those nodes of a batch, each of its graph, with these edges."""
-    nodes = F.pad(torch.bincount(graph, minlength=of.num_graphs).cumsum(0), (1, 0))
-    return listed_batch(x, nodes, *entries)
+def coarser(batch: ListedBatch, kept: Int[Tensor, " kept"] | None = None) -> ListedBatch:
+    """The kept nodes, joined where at most two steps led from one to the other; without ``kept``, the batch itself."""
+    x, graph = (batch.x, batch.graph) if kept is None else (batch.x[kept], batch.graph[kept])
+    nodes = F.pad(torch.bincount(graph, minlength=batch.num_graphs).cumsum(0), (1, 0))
+    return listed_batch(x, nodes, *_entries(batch.source, batch.target, len(batch.graph), kept))
 
 
 @torch.compiler.disable

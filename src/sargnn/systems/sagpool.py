@@ -33,7 +33,7 @@ from torch import Tensor, nn
 from sargnn.batching import Batch
 from sargnn.errors import InputError
 from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
-from sargnn.systems.base import TIE, graph_max, node_ranks, real_nodes
+from sargnn.systems.base import TIE, NodeValues, graph_max, node_ranks, real_nodes
 
 __all__ = ["SAGPool", "SAGPoolConfig"]
 
@@ -94,7 +94,7 @@ class SAGPool(GraphModel):
 
 
 def convolve(
-    h: Float[Tensor, "*nodes d_in"], kept: Float[Tensor, "*nodes"], linear: nn.Module, batch: Batch
+    h: Float[Tensor, "*nodes d_in"], kept: NodeValues, linear: nn.Module, batch: Batch
 ) -> Float[Tensor, "*nodes d_out"]:
     """GCN(H) on the graph induced by the kept nodes."""
     edges = batch.ones * batch.at_target(kept) * batch.at_source(kept)
@@ -103,9 +103,7 @@ def convolve(
     return out
 
 
-def best(
-    z: Float[Tensor, "*nodes"], kept: Float[Tensor, "*nodes"], ratio: float, batch: Batch
-) -> Float[Tensor, "*nodes"]:
+def best(z: NodeValues, kept: NodeValues, ratio: float, batch: Batch) -> NodeValues:
     """1 at the ⌈ratio n⌉ nodes of highest ``z`` among the n kept ones of each graph.
 
     >>> from sargnn.batching import PackedBatch
