@@ -85,6 +85,13 @@ def wild_graphs(draw: st.DrawFn, most: int = 7) -> Graph:
     return graph(nodes, draw(st.lists(st.tuples(node, node), max_size=3 * nodes)), draw(st.integers(0, 9)))
 
 
+@st.composite
+def choices(draw: st.DrawFn) -> tuple[list[Graph], list[int]]:
+    """Some graphs and an order of some of them, repeats allowed."""
+    graphs = draw(st.lists(wild_graphs(), min_size=1, max_size=5))
+    return graphs, draw(st.lists(st.integers(0, len(graphs) - 1), min_size=1, max_size=6))
+
+
 def random_graph(nodes: int, edges: int, seed: int = 0) -> Graph:
     """A large undirected graph, with whatever self-loops and repeated edges chance brings."""
     ends = np.random.default_rng(seed).integers(0, nodes, (edges, 2)).tolist()
@@ -156,6 +163,30 @@ def make_model(config: SARConfig, seed: int = 0, dtype: torch.dtype = torch.floa
     for name, value in model.state_dict().items():
         value.uniform_(0.5, 2) if name.endswith("running_variance") else value.normal_(0, 0.5)
     return model
+
+
+def slow_packed(graphs: list[Graph], index: list[int]) -> tuple[np.ndarray, set[tuple[int, int]], list[int]]:
+    """Node inputs, edges of closed neighbourhoods and the graph of every node, put together graph after graph."""
+    x, edges, owner = [], set(), []
+    for place, g in enumerate(index):
+        start = len(owner)
+        x.append(graphs[g].x)
+        edges |= {(start + u, start + v) for u, v in graphs[g].edges}
+        edges |= {(start + v, start + v) for v in range(graphs[g].nodes)}
+        owner += [place] * graphs[g].nodes
+    return np.concatenate(x), edges, owner
+
+
+def node_values(batch: Batch, *leading: int, d: int | None = None) -> torch.Tensor:
+    """Random node tensor; values of real nodes do not depend on the layout."""
+    generator = torch.Generator().manual_seed(3)
+    n = int(batch.mask.sum()) if isinstance(batch, PaddedBatch) else len(batch.x)
+    flat = torch.randn(*leading, n, *([d] if d else []), generator=generator, dtype=torch.float64)
+    if not isinstance(batch, PaddedBatch):
+        return flat
+    out = torch.full((*leading, *batch.mask.shape, *([d] if d else [])), 1e3, dtype=torch.float64)
+    out[(slice(None),) * len(leading) + (batch.mask,)] = flat
+    return out
 
 
 # ----------------------------------------------------------------------------------------------------- the equations

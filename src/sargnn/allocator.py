@@ -1,4 +1,4 @@
-"""How the C library hands out memory, which decides a fifth of a training step on a CPU."""
+"""How the C library allocates memory, which takes a fifth of a training step on a CPU."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ MOST_KEPT = 2**29
 
 
 def keep_freed_memory() -> None:
-    """Let tensors of a step reuse the memory of the step before.
+    """Let tensors reuse the memory of the step before, where glibc would return large freed blocks to the kernel and
+    the next tensor would wait for fresh, zeroed pages.
 
-    By default glibc returns large freed blocks to the kernel, and the next tensor of that size pays for fresh, zeroed
-    pages: longer than most operations on it take. Other C libraries are left alone.
-
-    This changes the whole process, so it is called only where the process is this project's own: the command line, its
-    worker processes and the bench. Who trains from Python may call it too.
+    This changes the whole process, so only the command line, its worker processes and the bench call it. You may call
+    it too before you train from Python.
     """
     if platform.libc_ver()[0] == "glibc":
         library = ctypes.CDLL(None)

@@ -289,4 +289,4 @@ def test_a_set_is_streamed_when_it_is_too_large_to_hold(monkeypatch: pytest.Monk
     assert isinstance(streamed, StreamedSet)
     assert isinstance(streamed.batch(np.arange(3), COMMON), PackedBatch)
     assert isinstance(streamed.padded(np.arange(3), size=20), PaddedBatch)
-    assert streamed.padded(torch.arange(3), size=20).mask.shape == (3, 20)
+    assert streamed.padded(np.arange(3), size=20).mask.shape == (3, 20)

@@ -321,7 +321,7 @@ def test_graph_inputs_end_the_graph_vector() -> None:
             r"model\.edge_channels: got 0 with 4 edge inputs \(data\.edge_encodings\), expected 1",
         ),
         ({"edge_channels": 4}, {}, r"model\.edge_channels: got 4 without edge inputs, expected data\.edge_encodings"),
-        ({"edge_channels": -1}, {}, r"model\.edge_channels: got -1, expected 0 or more"),
+        ({"edge_channels": -1}, {}, r"model\.edge_channels: got -1, expected at least 0"),
         ({"relative": True}, {}, r"model\.relative: got true with model\.edge_channels = 0, expected 1 or more"),
     ],
 )
@@ -334,11 +334,11 @@ def test_what_would_not_be_used_is_refused(values: dict[str, Any], widths: dict[
 def test_missing_inputs_are_named() -> None:
     model = model_of("gcn")
     x, edge_index, batch = edge_arguments(GRAPHS)
-    with pytest.raises(InputError, match=r"got 0 edge inputs, expected 2 numbers an edge \(edge_attr\)"):
+    with pytest.raises(InputError, match=r"got 0 edge inputs, expected 2 numbers per edge \(edge_attr\)"):
         model(x, edge_index, batch)
-    with pytest.raises(InputError, match="got 1 edge inputs, expected 2 numbers an edge"):
+    with pytest.raises(InputError, match="got 1 edge inputs, expected 2 numbers per edge"):
         model(x, edge_index, batch, edge_attr(GRAPHS)[:, :1])
-    with pytest.raises(InputError, match=r"got 0 graph inputs, expected 3 numbers a graph \(graph_attr\)"):
+    with pytest.raises(InputError, match=r"got 0 graph inputs, expected 3 numbers per graph \(graph_attr\)"):
         model(x, edge_index, batch, edge_attr(GRAPHS))
     with pytest.raises(InputError, match="got 2 graph inputs, expected 3"):
         model(x, edge_index, batch, edge_attr(GRAPHS), graph_attr(GRAPHS)[:, :2])

@@ -163,5 +163,5 @@ def test_edge_inputs_are_the_labels_before_the_first_halving() -> None:
 
 
 def test_edge_inputs_must_be_there() -> None:
-    with pytest.raises(InputError, match="got 0 edge inputs, expected 2 numbers an edge"):
+    with pytest.raises(InputError, match="got 0 edge inputs, expected 2 numbers per edge"):
         ECC(ECCConfig(hidden=8), 3, 2, edge_inputs=2).double().encode(batch_of(UNDIRECTED, "packed"))

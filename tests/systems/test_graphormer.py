@@ -116,5 +116,5 @@ def test_edge_inputs_alone_tell_graphs_apart(layout: str) -> None:
     assert (together[0] - together[1]).abs().max() > 1e-3
     alone = torch.cat([model.encode(batch_of([g], "padded")).graph for g in graphs])
     torch.testing.assert_close(together, alone)
-    with pytest.raises(InputError, match="got 0 edge inputs, expected 1 numbers an edge"):
+    with pytest.raises(InputError, match="got 0 edge inputs, expected 1 numbers per edge"):
         model.encode(batch_of(EXAMPLES, layout))

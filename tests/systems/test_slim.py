@@ -12,6 +12,7 @@ from literal import COMMON, EXAMPLES, batch_of
 from sargnn.errors import InputError
 from sargnn.nn.ensemble import Ensemble
 from sargnn.systems.slim import SLIM, SLIMConfig, assignment, clustering_loss, interactions
+from sargnn.tasks import Classification
 from sargnn.training.loop import TrainingConfig, loss_of
 from sargnn.training.run import train
 from sargnn.training.settings import Settings
@@ -20,6 +21,7 @@ from tiny import FOLD, shapes
 
 every_layout = pytest.mark.parametrize("layout", COMMON)
 Q = assignment(torch.tensor([[0.0], [1.0], [3.0]]).double(), torch.tensor([[0.0], [3.0]]).double())
+TASK = Classification(("a", "b"))
 SMALL = SLIMConfig(landmarks=4, hidden=6, classifier=8)
 
 
@@ -77,7 +79,7 @@ def test_the_loss_of_clustering_joins_the_gradient_in_training_alone() -> None:
     with_loss, without = (SLIM(SLIMConfig(landmarks=4, hidden=6, clustering=c), 3, 2).double() for c in (0.5, 0.0))
     without.load_state_dict(with_loss.state_dict())
     for model in (with_loss, without):
-        loss_of(model, replace(batch, y=y), TrainingConfig()).backward()
+        loss_of(model, TASK, replace(batch, y=y), TrainingConfig()).backward()
     plain, got = without.landmarks.grad, with_loss.landmarks.grad
     without.zero_grad()
     (0.5 * clustering_loss(assignment(without.encode(batch).nodes, without.landmarks))).backward()
@@ -91,11 +93,11 @@ def test_of_an_ensemble_the_loss_is_the_mean_over_its_members() -> None:
     """So each member learns as if it were alone, by the gradient divided by their number."""
     batch = replace(batch_of(EXAMPLES, "packed"), y=torch.arange(len(EXAMPLES)) % 2)
     members = [SLIM(SLIMConfig(landmarks=4, hidden=6, clustering=0.5), 3, 2).double() for _ in range(3)]
-    loss_of(Ensemble(members).train(), batch, TrainingConfig()).backward()
+    loss_of(Ensemble(members).train(), TASK, batch, TrainingConfig()).backward()
     together = [member.landmarks.grad.clone() for member in members]
     for member, got in zip(members, together, strict=True):
         member.zero_grad()
-        loss_of(member, batch, TrainingConfig()).backward()
+        loss_of(member, TASK, batch, TrainingConfig()).backward()
         torch.testing.assert_close(3 * got, member.landmarks.grad)
 
 

@@ -121,7 +121,7 @@ def test_a_finished_run_goes_on_to_the_same_forest(tmp_path: Path) -> None:
     assert list(again) == []
     expected = first.trained.predict(shapes()).probabilities
     np.testing.assert_array_equal(again.finish().trained.predict(shapes()).probabilities, expected)
-    assert {path.suffix for path in (tmp_path / "run").iterdir()} == {".json", ".safetensors"}
+    assert {path.suffix for path in (tmp_path / "run").iterdir()} == {".csv", ".html", ".json", ".safetensors"}
 
 
 def test_the_classifier_takes_it(tmp_path: Path) -> None:

@@ -13,8 +13,7 @@ __all__ = ["Batch", "once"]
 
 
 class once:
-    """A property computed when first asked for; like ``functools.cached_property``, but free of locks, which
-    ``torch.compile`` cannot see through before Python 3.12."""
+    """``functools.cached_property`` without its lock, which ``torch.compile`` cannot trace before Python 3.12."""
 
     def __init__(self, compute: Callable[[Any], Tensor]) -> None:
         self.compute = compute
@@ -29,11 +28,9 @@ class once:
 
 
 class Batch(ABC):
-    """Node inputs ``x``, the structure of the graphs, and what is known of them.
-
-    ``y`` holds the targets, one row per graph; ``truth`` is a node tensor, the true saliency normalised to sum 1 over
-    each graph. ``edges`` are the edge inputs, an edge tensor with a leading axis for the feature, 0 at self-loops;
-    ``graph_x`` are the inputs of whole graphs.
+    """Node inputs ``x``, the structure of the graphs, targets ``y`` (one row per graph), the true saliency ``truth`` (a
+    node tensor that sums to 1 over each graph), edge inputs ``edges`` (an edge tensor with a leading axis for the
+    feature, 0 at self-loops) and graph inputs ``graph_x``.
     """
 
     x: Tensor
@@ -43,7 +40,7 @@ class Batch(ABC):
     graph_x: Tensor | None
     num_graphs: int
     has_padding = False
-    """Whether some rows of a node tensor are no node."""
+    """Whether some rows of a node tensor are padding."""
 
     @abstractmethod
     def softmax_nodes(self, scores: Tensor) -> Tensor:
@@ -94,7 +91,7 @@ class Batch(ABC):
         """``sum_j weights_ij h_j`` over each closed neighbourhood: edge, node -> node."""
 
     def neighbour_sum(self, weights: Tensor, v: Tensor) -> Tensor:
-        """``sum_j weights_ij v_j`` of one number a node: edge, node -> node."""
+        """``sum_j weights_ij v_j`` of one number per node: edge, node -> node."""
         return self.aggregate(weights, v.unsqueeze(-1)).squeeze(-1)
 
     def weighted_mean(self, weights: Tensor, t: Tensor, z: Tensor) -> Tensor:

@@ -65,8 +65,8 @@ class CompressedBatch(ListedBatch):
     def dropout(self, h: Float[Tensor, "N d"], p: float) -> Float[Tensor, "N d"]:
         return drop(h, p, self.sums.library)
 
-    @property
-    def source(self) -> Int[Tensor, " E"]:  # type: ignore[override]
+    @once
+    def source(self) -> Int[Tensor, " E"]:
         return self.sums.source
 
     @once

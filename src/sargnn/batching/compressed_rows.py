@@ -1,4 +1,4 @@
-"""The structure of a whole set in compressed rows, from which the C kernels put batches together."""
+"""The structure of a whole set in compressed rows, from which the C kernels assemble batches."""
 
 from __future__ import annotations
 
@@ -21,10 +21,7 @@ __all__ = ["CompressedRows"]
 
 
 class CompressedRows:
-    """Closed neighbourhoods of all nodes of a set: edges, self-loops among them, target after target.
-
-    Held once for a set; a batch copies the rows of its graphs.
-    """
+    """Closed neighbourhoods of all nodes of a set, edges target after target; a batch copies the rows of its graphs."""
 
     def __init__(self, data: TensorSet) -> None:
         _check_structure(data)
@@ -91,19 +88,16 @@ class CompressedRows:
 
 
 def _check_structure(data: TensorSet) -> None:
-    """Refuse pointers that go back and edges that leave their graph: a file may hold anything, and the kernels do not
-    look."""
+    """Refuse pointers that fall and edges that leave their graph: files may hold them, and the kernels do not check."""
     if data.node_ptr[0] != 0 or (data.sizes < 0).any() or data.node_ptr[-1] != len(data.x):
         raise InputError(f"got graphs whose pointers do not divide {len(data.x)} nodes, expected them to rise to that")
     graph = np.repeat(np.arange(len(data)), np.diff(data.edge_ptr))
     ends = data.edges.numpy()
     outside = np.flatnonzero(((ends < 0) | (ends >= data.sizes[graph])).any(0))
     if len(outside):
-        source, target = ends[:, outside[0]]
-        which = graph[outside[0]]
-        raise InputError(
-            f"got an edge {source} -> {target} in graph {which}, expected nodes 0..{data.sizes[which] - 1}"
-        )
+        (source, target), which = ends[:, outside[0]], graph[outside[0]]
+        last = data.sizes[which] - 1
+        raise InputError(f"got an edge {source} -> {target} in graph {which}, expected nodes 0..{last}")
 
 
 def _length(ptr: Int[Tensor, " starts"], index: Int[Tensor, " B"]) -> int:

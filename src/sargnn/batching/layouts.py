@@ -1,4 +1,4 @@
-"""Which layout a batch is laid out in: decided here and nowhere else."""
+"""Which layout a batch has: decided here and nowhere else."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def choose_layout(
     """The layout of a batch of graphs of these ``sizes`` for a model that takes ``layouts``.
 
     What the user ``asked`` for, if the model takes it. Otherwise compressed, where the C kernels can run: on a CPU, in
-    a ``dtype`` that they know, in a step that is not ``traced`` by ``torch.compile``, which cannot see into them.
-    Otherwise padded where padding wastes little: small graphs of similar sizes, but not compiled for a CPU, where
-    packed takes 0.4 to 0.7 of the time.
+    a ``dtype`` that they know, in a step that ``torch.compile`` has not ``traced``. Otherwise padded where padding
+    wastes little (small graphs of similar sizes), but not if compiled for a CPU: there packed takes 0.4 to 0.7 of the
+    time.
 
     >>> choose_layout(["packed", "padded"], np.array([4, 25])), choose_layout(["packed", "padded"], np.array([30, 620]))
     ('padded', 'packed')

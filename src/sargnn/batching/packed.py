@@ -19,7 +19,7 @@ class ListedBatch(Batch):
 
     x: Float[Tensor, "N F"]
     source: Int[Tensor, " E"]
-    """Source of every edge, one self-loop a node included."""
+    """Source of every edge, one self-loop per node included."""
     target: Int[Tensor, " E"]
     graph: Int[Tensor, " N"]
     """The graph of every node."""
@@ -92,7 +92,7 @@ class ListedBatch(Batch):
 
 @dataclass(frozen=True, eq=False)
 class PackedBatch(ListedBatch):
-    """Concatenated nodes, listed edges.
+    """Edges between different nodes first, then one self-loop per node, in node order.
 
     >>> batch = PackedBatch.from_edges(torch.eye(3), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 1]))
     >>> batch.degrees.tolist()
@@ -101,10 +101,8 @@ class PackedBatch(ListedBatch):
 
     x: Float[Tensor, "N F"]
     source: Int[Tensor, " E"]
-    """Source of every edge: the edges between different nodes first, then one self-loop a node, in node order."""
     target: Int[Tensor, " E"]
     graph: Int[Tensor, " N"]
-    """The graph of every node."""
     num_graphs: int
     y: Shaped[Tensor, "B *targets"] | None = None
     truth: Float[Tensor, " N"] | None = None
@@ -120,11 +118,8 @@ class PackedBatch(ListedBatch):
         edge_attr: Float[Tensor, "edges Fe"] | None = None,
         graph_attr: Float[Tensor, "B Fg"] | None = None,
     ) -> PackedBatch:
-        """A batch from PyTorch Geometric's ``x, edge_index, batch, edge_attr``. Repeated edges are merged, of which the
-        first keeps its inputs, and self-loops.
-
-        As in PyTorch Geometric, ``edge_index`` holds (source, target).
-        """
+        """A batch from PyTorch Geometric's ``x, edge_index, batch, edge_attr``. Repeated edges and self-loops are
+        merged; the first of repeated edges gives the inputs."""
         graph = x.new_zeros(len(x), dtype=torch.long) if graph is None else graph
         between = edge_index[0] != edge_index[1]
         pairs, inputs = edge_index[:, between], None if edge_attr is None else edge_attr[between]
@@ -145,16 +140,17 @@ class PackedBatch(ListedBatch):
 
 @dataclass(frozen=True, eq=False)
 class FilledBatch(PackedBatch):
-    """Packed into arrays of fixed lengths: nodes that remain belong to one more graph, the last, and have no edges but
-    loops. So batches of any graphs have one shape."""
+    """Packed into arrays of fixed lengths: padding nodes form one more graph, the last, with self-loops alone. So
+    batches of any graphs have one shape."""
 
     has_padding = True
 
     def moments(self, h: Float[Tensor, "N d"]) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"], Float[Tensor, ""]]:
         real = (self.graph < self.num_graphs - 1).to(h.dtype).unsqueeze(-1)
         count = real.sum()
-        mean = (real * h).sum(0) / count.clamp(min=1)
-        return mean, (real * (h - mean).square()).sum(0) / count.clamp(min=1), count
+        least = count.clamp(min=1)
+        mean = (real * h).sum(0) / least
+        return mean, (real * (h - mean).square()).sum(0) / least, count
 
 
 def _segment_sum(h: Float[Tensor, "... M d"], segment: Int[Tensor, " M"], segments: int) -> Float[Tensor, "... S d"]:

@@ -15,9 +15,8 @@ __all__ = ["PaddedBatch"]
 
 @dataclass(frozen=True, eq=False)
 class PaddedBatch(Batch):
-    """Every graph in ``n`` rows; rows beyond a graph's own nodes are padding, which no real node ever sees.
-
-    A padding row has its own self-loop, so that a softmax over its neighbourhood is defined.
+    """Every graph in ``n`` rows; those beyond its nodes are padding, with no edges but their self-loops, by which the
+    softmax over their neighbourhood is defined.
 
     >>> closed = torch.stack([torch.ones(2, 2), torch.eye(2)])  # an edge, and a single node with a row of padding
     >>> mask = torch.tensor([[True, True], [True, False]])
@@ -44,9 +43,7 @@ class PaddedBatch(Batch):
         return (scores + self._floor).softmax(-1) * self._real
 
     def pool(self, weights: Float[Tensor, "... B n"], h: Float[Tensor, "... B n d"]) -> Float[Tensor, "... B d"]:
-        if _fuses(h):
-            return (weights.unsqueeze(-1) * h).sum(-2)
-        return (weights.unsqueeze(-2) @ h).squeeze(-2)
+        return (weights.unsqueeze(-1) * h).sum(-2) if _fuses(h) else (weights.unsqueeze(-2) @ h).squeeze(-2)
 
     def sum(self, h: Float[Tensor, "... B n d"]) -> Float[Tensor, "... B d"]:
         return self.pool(self._real, h)
@@ -63,14 +60,10 @@ class PaddedBatch(Batch):
         return (h * g.unsqueeze(-2)).sum(-1)
 
     def resemblance(self, g: Float[Tensor, "B d"], h: Float[Tensor, "B n d"]) -> Float[Tensor, "B n"]:
-        if _fuses(h):
-            return super().resemblance(g, h)
-        return self._attention(g, h).squeeze(-2)
+        return super().resemblance(g, h) if _fuses(h) else self._attention(g, h).squeeze(-2)
 
     def read(self, g: Float[Tensor, "B d"], h: Float[Tensor, "B n d"]) -> Float[Tensor, "B d"]:
-        if _fuses(h):
-            return super().read(g, h)
-        return (self._attention(g, h) @ h).squeeze(-2)
+        return super().read(g, h) if _fuses(h) else (self._attention(g, h) @ h).squeeze(-2)
 
     def _attention(self, g: Float[Tensor, "B d"], h: Float[Tensor, "B n d"]) -> Float[Tensor, "B 1 n"]:
         """Softmax of ``g_b . h_j`` over the nodes of each graph."""
@@ -100,8 +93,7 @@ class PaddedBatch(Batch):
         real = self._real.unsqueeze(-1)
         count = self._real.sum()
         mean = (h * real).sum((0, 1)) / count
-        variance = ((h - mean).square() * real).sum((0, 1)) / count
-        return mean, variance, count
+        return mean, ((h - mean).square() * real).sum((0, 1)) / count, count
 
     def per_node(self, v: Tensor) -> Tensor:
         return v[..., self.mask]

@@ -1,7 +1,7 @@
-"""The graphs of an ensemble on the device, in the form from which K batches of one shape are cut at each step.
+"""The graphs of K models on the device, from which K batches of one shape are made at each step.
 
-All that happens between the numbers of a step's graphs and its batches has fixed shapes, so that on a GPU it is part of
-the captured step.
+All shapes between the indices of a step's graphs and its batches are fixed, so that on a GPU this is part of the
+captured step.
 """
 
 from __future__ import annotations
@@ -38,15 +38,14 @@ class Room(NamedTuple):
         return self.nodes >= other.nodes and self.edges >= other.edges
 
     def grown(self, other: Room) -> Room:
-        """With room for ``other`` and a tenth more, so that it seldom has to grow again."""
+        """With room for ``other`` and 10 % more, so that it seldom has to grow again."""
         return Room(*(max(own, need + need // 10) for own, need in zip(self, other, strict=True)))
 
 
 class BatchStack(ABC):
-    """Graphs in rows, the ``held`` ones in their order, and each member's own inputs.
+    """The ``held`` graphs as rows, with a blank row at the end for the index -1, "no graph".
 
-    ``sets`` have the same graphs with the inputs of one encoder each; ``encoder`` says which are whose. After the last
-    row comes a blank one, which -1, "no graph", finds by itself.
+    ``sets`` have the same graphs with the inputs of one encoder each; ``encoder`` is the set of each member.
     """
 
     def __init__(self, sets: Sequence[TensorSet], encoder: Sequence[int], held: np.ndarray) -> None:
@@ -60,7 +59,7 @@ class BatchStack(ABC):
         self.graph_x = _stacked([_then_blank(data.graph_x[held]) for data in sets if data.graph_x is not None])
 
     def rows(self, graphs: np.ndarray) -> Tensor:
-        """Rows of the graphs of these numbers, as a tensor on the device; -1, "no graph", stays -1."""
+        """The rows of ``graphs`` as a tensor on the device; -1 stays -1."""
         return torch.from_numpy(self.place[graphs]).to(self.device)
 
     @abstractmethod
@@ -72,7 +71,7 @@ class BatchStack(ABC):
         """The batches of all members."""
 
     def graph_inputs(self, rows: Int[Tensor, "K B"]) -> Fields:
-        """What the batches hold of each graph as a whole."""
+        """The inputs of whole graphs."""
         return {} if self.graph_x is None else {"graph_x": self.graph_x[self.encoder, rows]}
 
     @abstractmethod
@@ -100,12 +99,8 @@ class PaddedStack(BatchStack):
         return Room()
 
     def fields(self, rows: Int[Tensor, "K B"], room: Room) -> Fields:
-        fields = {
-            "x": self.x[self.encoder, rows],
-            "closed": self.closed[rows],
-            "mask": self.mask[rows],
-            **self.graph_inputs(rows),
-        }
+        fields = {"x": self.x[self.encoder, rows], "closed": self.closed[rows], "mask": self.mask[rows]}
+        fields |= self.graph_inputs(rows)
         if self.truth is not None:
             fields["truth"] = self.truth[rows]
         if self.edges is not None:
@@ -137,13 +132,9 @@ class FilledStack(BatchStack):
         between = owner < rows.shape[1]
         source, target = (torch.where(between, ends[edge] + first, room.nodes - 1) for ends in self.data.edges)
         loops = torch.arange(room.nodes, device=self.device).expand(len(rows), -1)
-        fields = {
-            "x": self.x[self.encoder, node],
-            "source": torch.cat([source, loops], dim=1),
-            "target": torch.cat([target, loops], dim=1),
-            "graph": graph,
-            **self.graph_inputs(rows),
-        }
+        source, target = (torch.cat([ends, loops], dim=1) for ends in (source, target))
+        fields = {"x": self.x[self.encoder, node], "source": source, "target": target, "graph": graph}
+        fields |= self.graph_inputs(rows)
         if self.data.truth is not None:
             fields["truth"] = F.pad(self.data.truth, (0, 1))[node]
         if self.edge_x is not None:
@@ -165,12 +156,11 @@ def make_stack(
     layout: Layout,
     device: torch.device,
 ) -> BatchStack:
-    """The ``used`` graphs in that layout for members that have one encoder each, some of them the same."""
+    """The ``used`` graphs in that layout for members with one encoder each; encoders may be shared."""
     own = {id(encoder): encoder for encoder in encoders}
-    numbers = {key: number for number, key in enumerate(own)}
     sets = [held_set(graphs, encoder, device=device) for encoder in own.values()]
     sets[0].set_targets(targets)
-    encoder = [numbers[id(encoder)] for encoder in encoders]
+    encoder = [list(own).index(id(encoder)) for encoder in encoders]
     return PaddedStack(sets, encoder, used) if layout == "padded" else FilledStack(sets, encoder)
 
 
@@ -185,12 +175,12 @@ def _then_blank(rows: Tensor, dim: int = 0) -> Tensor:
 
 
 class Segments(NamedTuple):
-    """How many entries each graph has in a list of all, and where they start; the last serves -1, "no graph"."""
+    """How many entries each graph has in a list of all, and where they start; the last is for -1, "no graph"."""
 
     counts: Tensor
     starts: Tensor
     counted: np.ndarray
-    """The counts where the device need not be asked for them."""
+    """The counts on the CPU."""
 
     @classmethod
     def of(cls, pointer: np.ndarray, device: torch.device) -> Segments:

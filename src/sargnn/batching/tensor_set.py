@@ -68,7 +68,7 @@ class TensorSet:
         self.y = y.to(self.x.dtype) if y.is_floating_point() else y
 
     def _hold(self, graphs: GraphSet, x: np.ndarray, edge_x: np.ndarray | None) -> None:
-        """Put inputs and structure on the device; index arithmetic stays with the processor."""
+        """Put inputs and structure on the device; index arithmetic stays on the CPU."""
         between = graphs.edges[0] != graphs.edges[1]
         counts = np.bincount(graphs.edge_graph[between], minlength=len(graphs))
         self.edge_ptr = np.concatenate([[0], np.cumsum(counts)])
@@ -99,8 +99,7 @@ class TensorSet:
             return self.compressed(index)
         return self.packed(index) if layout == "packed" else self.padded(index)
 
-    def packed(self, index: np.ndarray | Tensor) -> PackedBatch:
-        index = np.asarray(index.cpu()) if isinstance(index, Tensor) else index
+    def packed(self, index: np.ndarray) -> PackedBatch:
         nodes, graph = self._put(ranges(self.node_ptr, index)), np.repeat(np.arange(len(index)), self.sizes[index])
         edges, counts = ranges(self.edge_ptr, index), self.edge_ptr[index + 1] - self.edge_ptr[index]
         starts = self._put(np.repeat(np.cumsum(self.sizes[index]) - self.sizes[index], counts))
@@ -129,9 +128,8 @@ class TensorSet:
     def rows(self) -> CompressedRows:
         return CompressedRows(self)
 
-    def padded(self, index: np.ndarray | Tensor, size: int | None = None) -> PaddedBatch:
-        """The graphs at ``index``, each in ``size`` rows (default: as many as the largest of them has nodes)."""
-        index = np.asarray(index.cpu()) if isinstance(index, Tensor) else index
+    def padded(self, index: np.ndarray, size: int | None = None) -> PaddedBatch:
+        """The graphs at ``index``, each in ``size`` rows (default: the size of the largest of them)."""
         sizes = self.sizes[index, None]
         place = np.arange(sizes.max() if size is None else size)
         mask = place < sizes
@@ -146,7 +144,7 @@ class TensorSet:
         return PaddedBatch(
             self._x.index_select(0, rows).view(*mask.shape, -1), closed, self._put(mask),
             truth=None if self._truth is None else self._truth.index_select(0, rows).view(mask.shape),
-            edges=None if self.edge_x is None else _laid_out(self.edge_x, edges, positions, closed.shape),
+            edges=None if self.edge_x is None else _laid_out(self.edge_x[:, edges], positions, closed.shape),
             **self._of_graphs(index),
         )  # fmt: skip
 
@@ -159,66 +157,48 @@ class TensorSet:
 
 class StreamedSet(TensorSet):
     """A set too large to hold: structure is read and inputs are made batch by batch, from disk where the arrays are
-    memory-mapped. If it is to be read ``often``, inputs that take long to make are made once, into a file that nobody
-    else sees and that goes with the set. ``x`` and ``truth`` have no rows, but say what batches will hold."""
+    memory-mapped. If it is to be read ``often``, inputs that take long to make are made once, into a temporary file.
+    ``x`` and ``truth`` have no rows, only the type and width of batches."""
 
-    def __init__(
-        self,
-        graphs: GraphSet,
-        encoder: Encoder,
-        *,
-        often: bool = False,
-        device: torch.device | str = "cpu",
-        layout: AskedLayout = "auto",
-    ) -> None:
+    def __init__(self, graphs: GraphSet, encoder: Encoder, *, often: bool = False, **more: Any) -> None:
         self.graphs = graphs
         self.encoder = encoder
         self.costly = _made_once(graphs, encoder) if often and len(encoder.costly) and graphs.num_nodes else None
-        super().__init__(graphs, np.empty((0, encoder.width), np.float32), device=device, layout=layout)
+        super().__init__(graphs, np.empty((0, encoder.width), np.float32), **more)
 
     def _hold(self, graphs: GraphSet, x: np.ndarray, edge_x: np.ndarray | None) -> None:
         self.x = torch.from_numpy(x).to(self.device)
         self.truth = None if graphs.true_saliency is None else self.x.new_empty(0)
 
-    def packed(self, index: np.ndarray | Tensor) -> PackedBatch:
-        part = self._part(index)
-        return part.packed(np.arange(len(part)))
+    def packed(self, index: np.ndarray) -> PackedBatch:
+        return TensorSet.packed(*self._part(index))
 
-    def padded(self, index: np.ndarray | Tensor, size: int | None = None) -> PaddedBatch:
-        part = self._part(index)
-        return part.padded(np.arange(len(part)), size)
+    def padded(self, index: np.ndarray, size: int | None = None) -> PaddedBatch:
+        return TensorSet.padded(*self._part(index), size)
 
     def compressed(self, index: np.ndarray) -> CompressedBatch:
-        part = self._part(index)
-        return part.compressed(np.arange(len(part)))
+        return TensorSet.compressed(*self._part(index))
 
-    def _part(self, index: np.ndarray | Tensor) -> TensorSet:
-        chosen = index.cpu().numpy() if isinstance(index, Tensor) else index
-        costly = None if self.costly is None else self.costly[ranges(self.graphs.node_ptr, chosen)]
-        part = held_set(self.graphs.subset(chosen), self.encoder, costly, device=self.device)
-        part.y = None if self.y is None else self.y[torch.from_numpy(chosen).to(self.device)]
-        return part
+    def _part(self, index: np.ndarray) -> tuple[TensorSet, np.ndarray]:
+        """A set of the graphs at ``index`` alone, and their indices in it."""
+        costly = None if self.costly is None else self.costly[ranges(self.graphs.node_ptr, index)]
+        part = held_set(self.graphs.subset(index), self.encoder, costly, device=self.device)
+        part.y = None if self.y is None else self.y[torch.from_numpy(index).to(self.device)]
+        return part, np.arange(len(index))
 
 
-def tensor_set(
-    graphs: GraphSet,
-    encoder: Encoder,
-    *,
-    often: bool = False,
-    device: torch.device | str = "cpu",
-    layout: AskedLayout = "auto",
-) -> TensorSet:
-    """The graphs with inputs made by ``encoder``: all at once, or batch by batch if they would take more than ``HELD``
-    bytes; then what takes long is made once if the set is to be read ``often``."""
+def tensor_set(graphs: GraphSet, encoder: Encoder, *, often: bool = False, **more: Any) -> TensorSet:
+    """The graphs with inputs made by ``encoder``, a :class:`StreamedSet` if they would take more than ``HELD`` bytes;
+    ``more`` are ``device`` and ``layout`` of a :class:`TensorSet`."""
     edge_bytes, node_bytes, graph_bytes = 16 + 4 * encoder.edge_width, 4 * encoder.width, 4 * encoder.graph_width
     if edge_bytes * graphs.num_edges + node_bytes * graphs.num_nodes + graph_bytes * len(graphs) > HELD:
-        return StreamedSet(graphs, encoder, often=often, device=device, layout=layout)
-    return held_set(graphs, encoder, device=device, layout=layout)
+        return StreamedSet(graphs, encoder, often=often, **more)
+    return held_set(graphs, encoder, **more)
 
 
 def _made_once(graphs: GraphSet, encoder: Encoder) -> np.ndarray:
-    """float32 [N, costly]: the inputs that take long to make, mapped from a file without a name, in the cache if it can
-    be written. The file is written, not its map: a page that finds no room on the disk would end the process."""
+    """float32 [N, costly]: the inputs that take long to make, mapped from an unnamed file, in the cache if it can be
+    written. Written as a file, not through the map: a page without room on the disk would end the process."""
     shape = graphs.num_nodes, len(encoder.costly)
     with suppress(OSError):
         data_folder().mkdir(parents=True, exist_ok=True)
@@ -244,12 +224,9 @@ def held_set(graphs: GraphSet, encoder: Encoder, costly: np.ndarray | None = Non
     return TensorSet(graphs, encoder.encode(graphs, costly), edge_x=edge_x, graph_x=graph_x, **more)
 
 
-def _laid_out(
-    values: Float[Tensor, "*F edges"], chosen: Tensor, positions: Tensor, shape: torch.Size
-) -> Float[Tensor, "*F rows n n"]:
-    """The values of the ``chosen`` edges, each at its position in matrices of that shape, which are 0 elsewhere."""
-    out = values.new_zeros(*values.shape[:-1], shape.numel())
-    return out.index_copy_(-1, positions, values.index_select(-1, chosen)).unflatten(-1, shape)
+def _laid_out(values: Float[Tensor, "F edges"], positions: Tensor, shape: torch.Size) -> Float[Tensor, "F rows n n"]:
+    """The values of edges, each at its position in matrices of that shape, which are 0 elsewhere."""
+    return values.new_zeros(len(values), shape.numel()).index_copy_(1, positions, values).view(-1, *shape)
 
 
 def _with_zero_row(values: np.ndarray) -> np.ndarray:
@@ -261,4 +238,4 @@ def _distribution(graphs: GraphSet) -> np.ndarray:
     """True saliency divided by its sum over each graph; zeros where a graph has none."""
     assert graphs.true_saliency is not None
     total = np.bincount(graphs.node_graph, weights=graphs.true_saliency, minlength=len(graphs))
-    return graphs.true_saliency / np.maximum(total, 1e-12)[graphs.node_graph]
+    return np.asarray(graphs.true_saliency / np.maximum(total, 1e-12)[graphs.node_graph])

@@ -1,7 +1,6 @@
 """The four backbones F_B, each giving its local weights ``a`` and its transform, so that any ``w`` can replace ``a``.
 
-With ``w = a`` a layer is the ordinary GCN, GIN or GAT layer, or GraphSAGE as the paper writes it: the mean over the
-closed neighbourhood, without the weight of its own for the node itself that GraphSAGE usually has. The SAR model passes
+With ``w = a`` a layer is the ordinary GCN, GIN or GAT layer, or GraphSAGE as the paper writes it; the SAR model passes
 fused weights instead. All are ``MessagePassing`` modules, so that PyTorch Geometric's explainers can mask their edges.
 """
 
@@ -27,8 +26,7 @@ __all__ = ["BACKBONES", "Backbone", "GATLayer", "GCNLayer", "GINLayer", "SAGELay
 
 
 class Kernel(NamedTuple):
-    """exp(a) up to a constant factor: ``edges``, free of parameters and of saliency, times the first gain, plus the
-    second gain on the self-loops."""
+    """exp(a) up to a constant factor: parameter-free ``edges`` times the first gain, plus the second at self-loops."""
 
     edges: Tensor
     gains: tuple[Tensor, Tensor] | None = None
@@ -37,8 +35,7 @@ class Kernel(NamedTuple):
 class Backbone(MessagePassing):
     """One layer: ``H' = F_B(H, s)`` (eq. backbone), or the ordinary layer when no saliency is given.
 
-    Every layer is built by ``(width, out, heads, bias, channels)``: GAT alone has heads, and GIN's perceptron has
-    biases of its own.
+    Only GAT has heads, and GIN's perceptron always has biases.
 
     Shapes: node features ``[*nodes, d_in]``, saliency ``[*nodes]``, edge channels ``[P, *edges]`` (see
     :class:`~sargnn.nn.edges.EdgeChannels`); gives ``[*nodes, d_out]``.
@@ -70,7 +67,7 @@ class Backbone(MessagePassing):
         return self.transform(summed, batch)
 
     def message_features(self, h: Tensor) -> Tensor:
-        """What neighbours send; with heads ``[heads, *nodes, d]``."""
+        """z, what neighbours send; with heads ``[heads, *nodes, d]``."""
         return h
 
     @abstractmethod
@@ -82,7 +79,7 @@ class Backbone(MessagePassing):
         """From the weighted sum of a neighbourhood to the node's new features."""
 
     def kernel(self, batch: Batch, fusion: Fusion) -> Kernel | None:
-        """How exp(a) factorises; none where the local weights are not of that form."""
+        """How exp(a) factorises; None where it does not."""
         return None
 
     def saliency_sum(self, z: Tensor, saliency: Tensor, fusion: Fusion, batch: Batch) -> Tensor:
@@ -106,13 +103,14 @@ class Backbone(MessagePassing):
         if not self.watched:
             return batch.aggregate(weights if channels is None else weights * channels, z)
         assert isinstance(batch, PackedBatch), "explainers call the model with edge_index"
+
+        def passed(z: Tensor, alpha: Tensor, channel: Tensor | None = None) -> Tensor:
+            out: Tensor = self.propagate(batch.edge_index, x=z, alpha=alpha, channel=channel)
+            return out
+
         if channels is not None:
-            of_each = zip(z, channels, strict=True)
-            return torch.stack([self.propagate(batch.edge_index, x=a, alpha=weights, channel=c) for a, c in of_each])
-        if z.dim() == 2:
-            return self.propagate(batch.edge_index, x=z, alpha=weights, channel=None)
-        heads = zip(z, weights, strict=True)
-        return torch.stack([self.propagate(batch.edge_index, x=a, alpha=w, channel=None) for a, w in heads])
+            return torch.stack([passed(own, weights, channel) for own, channel in zip(z, channels, strict=True)])
+        return passed(z, weights) if z.dim() == 2 else torch.stack(list(map(passed, z, weights)))
 
     @property
     def watched(self) -> bool:
@@ -124,8 +122,8 @@ class Backbone(MessagePassing):
         return (alpha if channel is None else alpha * channel).unsqueeze(-1) * x_j
 
     def explain_message(self, inputs: Tensor, dim_size: int | None) -> Tensor:
-        """Messages times the explainer's mask: its entries for edges between nodes, then 1 for each self-loop, as in
-        :class:`PackedBatch`, wherever the explained graph listed its own self-loops."""
+        """Messages times the explainer's mask: its entries for edges between nodes, then 1 for each self-loop, the
+        order of :class:`PackedBatch`."""
         mask = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
         mask = torch.cat([mask[self._loop_mask], mask.new_ones(dim_size)])
         edges = inputs.shape[-2]
@@ -159,8 +157,8 @@ class GCNLayer(Backbone):
 
 
 class SAGELayer(Backbone):
-    r"""a = 1, H'_i = σ(Θ MEAN{w_i(j) H_j : j ∈ {i} ∪ N(i)}): the weights are averaged once more, as the paper writes
-    it. One Θ serves the node and its neighbours; ``SAGEConv`` of PyTorch Geometric has a matrix for each."""
+    r"""a = 1, H'_i = σ(Θ MEAN{w_i(j) H_j : j ∈ {i} ∪ N(i)}), as the paper writes it: the weights are averaged again,
+    and one Θ serves the node and its neighbours (``SAGEConv`` of PyTorch Geometric has a matrix for each)."""
 
     def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0) -> None:
         super().__init__(width, out, heads, bias)
@@ -197,7 +195,8 @@ class GINLayer(Backbone):
         return Kernel(batch.between, (torch.exp(-largest), torch.exp(self.epsilon - largest)))
 
     def transform(self, summed: Tensor, batch: Batch) -> Tensor:
-        return self.mlp(summed)
+        out: Tensor = self.mlp(summed)
+        return out
 
 
 class GATLayer(Backbone):
@@ -221,9 +220,8 @@ class GATLayer(Backbone):
         return torch.stack(self.theta(h).chunk(self.heads, dim=-1))  # [heads, *nodes, d / heads]
 
     def local_weights(self, z: Tensor, batch: Batch, channels: Tensor | None = None) -> Tensor:
-        target = batch.at_target(_per_head(z, self.attend_target))
-        source = batch.at_source(_per_head(z, self.attend_source))
-        scores = target + source
+        target, source = _per_head(z, self.attend_target), _per_head(z, self.attend_source)
+        scores = batch.at_target(target) + batch.at_source(source)
         if channels is not None and self.attend_edge is not None:
             scores = scores + torch.tensordot(self.attend_edge.weight, channels, dims=1)
         return batch.softmax_neighbours(F.leaky_relu(scores, 0.2))

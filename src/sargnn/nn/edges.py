@@ -1,4 +1,4 @@
-"""Edge channels: what an edge says of itself, as a few numbers that multiply messages."""
+"""Edge channels: a few numbers per edge that multiply messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class EdgeChannels(nn.Module):
     .. math::
         c_{ij} = \mathrm{ReLU}\big(W_e e_{ij} + W_x (x_i - x_j) + b\big) \in R^P, \qquad c_{ii} = 0
 
-    with edge inputs e and node inputs x. What a layer does with them says :class:`EdgeNetwork`.
+    with edge inputs e and node inputs x. Layers use them by an :class:`EdgeNetwork`.
 
     Args:
         channels: P.
@@ -58,8 +58,8 @@ class EdgeNetwork(nn.Module):
     .. math::
         \sum_p V_p \Big[\sum_j w_{ij} c_{ij}^p A_p z_j ;\; \sum_j w_{ij} c_{ij}^p\Big]
 
-    Messages go through a matrix of each edge's own, :math:`\sum_p c_{ij}^p V_p A_p`, as in edge-conditioned
-    convolutions. Every channel has a P-th of the features: all of them together cost one more weighted sum.
+    Each edge has a matrix of its own, :math:`\sum_p c_{ij}^p V_p A_p`, as in edge-conditioned convolutions. Every
+    channel has 1/P of the features: all of them together cost one more weighted sum.
 
     Args:
         channels: P.
@@ -68,23 +68,24 @@ class EdgeNetwork(nn.Module):
 
     def __init__(self, channels: int, width: int) -> None:
         super().__init__()
-        share = -(-width // channels)
+        part = -(-width // channels)
         self.channels = channels
-        self.into = nn.Linear(width, channels * share, bias=False)
-        self.out = nn.Linear(channels * (share + 1), width, bias=False)
+        self.into = nn.Linear(width, channels * part, bias=False)
+        self.out = nn.Linear(channels * (part + 1), width, bias=False)
 
-    def messages(self, z: Float[Tensor, "*nodes d"]) -> Float[Tensor, "P *nodes share"]:
+    def messages(self, z: Float[Tensor, "*nodes d"]) -> Float[Tensor, "P *nodes part"]:
         """[A_p z ; 1] for every channel p."""
         return F.pad(torch.stack(self.into(z).chunk(self.channels, dim=-1)), (0, 1), value=1.0)
 
-    def forward(self, sums: Float[Tensor, "P *nodes share"]) -> Float[Tensor, "*nodes d"]:
+    def forward(self, sums: Float[Tensor, "P *nodes part"]) -> Float[Tensor, "*nodes d"]:
         """From the weighted sums of the messages of all channels."""
-        return self.out(sums.movedim(0, -2).flatten(-2))
+        joined: Tensor = self.out(sums.movedim(0, -2).flatten(-2))
+        return joined
 
 
 def edge_inputs_of(batch: Batch, width: int) -> Float[Tensor, "F_e *edges"]:
     """The edge inputs of a batch, refused if there are not ``width`` of them."""
     got = 0 if batch.edges is None else len(batch.edges)
     if batch.edges is None or got != width:
-        raise InputError(f"got {got} edge inputs, expected {width} numbers an edge (edge_attr)")
+        raise InputError(f"got {got} edge inputs, expected {width} numbers per edge (edge_attr)")
     return batch.edges

@@ -1,4 +1,4 @@
-"""A committee: models of one config that learn side by side, each from its own first weights, and vote."""
+"""An ensemble: models of one config, each with its own initialisation, whose probabilities are averaged."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Ensemble", "vote"]
 
 
 class Ensemble(GraphModel):
-    r"""M members and their vote.
+    r"""M members and the mean of their probabilities.
 
     .. math::
         p(y \mid G) = \frac{1}{M} \sum_m p_m(y \mid G), \qquad s = \frac{1}{M} \sum_m s_m
 
-    The vector of a graph is that of all members side by side. Each member learns by its own loss, as if it were alone;
-    what is shared is the order of the graphs and the epoch at which training stops. The saliency is the members' mean,
-    layer by layer: what one draw of first weights finds by chance counts for little in it.
+    A graph's vector concatenates those of all members. Each member learns by its own loss, as if it were alone; they
+    share the order of the graphs and the epoch at which training stops. The saliency is the members' mean per layer:
+    what a single initialisation finds by chance counts for little.
 
     >>> from sargnn.nn.model import SARGNN, ModelConfig
     >>> three = Ensemble(SARGNN(ModelConfig(layers=2, hidden=16), inputs=4, classes=2) for _ in range(3)).eval()
@@ -43,7 +43,7 @@ class Ensemble(GraphModel):
         return cast("list[GraphModel]", list(self.members))
 
     def encode(self, batch: Batch) -> Encoding:
-        """Graph vectors and node features of all members side by side, their mean saliency and their mean loss."""
+        """Concatenated graph vectors and node features of all members, their mean saliency and their mean loss."""
         own = [member.encode(batch) for member in self.ensemble_members()]
         saliency = zip(*(encoding.saliency for encoding in own), strict=True)
         losses = [encoding.loss for encoding in own if encoding.loss is not None]
@@ -61,7 +61,6 @@ class Ensemble(GraphModel):
         return logits if self.training else vote(logits)
 
     def parameter_blocks(self) -> list[list[nn.Parameter]]:
-        """The blocks of alternating training, each of all members."""
         every = zip(*(member.parameter_blocks() for member in self.ensemble_members()), strict=True)
         return [[p for block in blocks for p in block] for blocks in every]
 

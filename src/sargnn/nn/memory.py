@@ -60,7 +60,8 @@ class GraphNeuralMemory(nn.Module):
         """M' = softmax(q_m Kᵀ / √d) V, head by head (eq. memory)."""
         if self.heads > 1:
             return self._attend_by_heads(h, memory, batch)
-        return self.value(self._read(h, memory, batch))  # (a H) W^V
+        values: Tensor = self.value(self._read(h, memory, batch))  # (a H) W^V
+        return values
 
     def _read(self, h: Tensor, memory: Tensor, batch: Batch) -> Tensor:
         """a H with a = softmax(q_m Kᵀ / √d)  [B, d_H]"""
@@ -70,8 +71,8 @@ class GraphNeuralMemory(nn.Module):
         """F_MLP((a H) W^V), where W^V and the first map of F_MLP are one chain of matrices."""
         first, activation, second = self.mlp
         assert isinstance(first, nn.Linear)
-        hidden = chained(read, self.value.weight.mT, first.weight.mT) + first.bias
-        return second(activation(hidden))
+        refined: Tensor = second(activation(chained(read, self.value.weight.mT, first.weight.mT) + first.bias))
+        return refined
 
     def _attend_by_heads(self, h: Tensor, memory: Tensor, batch: Batch) -> Tensor:
         per_head = self.query.out_features // self.heads
@@ -96,7 +97,8 @@ class InitialMemory(nn.Module):
 
 def absorbed(memory: Float[Tensor, "B d_M"], query: nn.Linear, key: nn.Linear) -> Float[Tensor, "B d_H"]:
     """M W^q W^Kᵀ / √d: what to compare node features with, instead of queries with keys."""
-    return chained(memory, query.weight.mT, key.weight) * query.out_features**-0.5
+    scale: float = query.out_features**-0.5
+    return chained(memory, query.weight.mT, key.weight) * scale
 
 
 def chained(x: Float[Tensor, "B a"], first: Float[Tensor, "a b"], second: Float[Tensor, "b c"]) -> Float[Tensor, "B c"]:

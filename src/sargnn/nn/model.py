@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -16,7 +15,7 @@ from sargnn.nn.backbones import BACKBONES
 from sargnn.nn.edges import EdgeChannels
 from sargnn.nn.ensemble import Ensemble
 from sargnn.nn.fusion import Fusion
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
 from sargnn.nn.memory import GraphNeuralMemory, InitialMemory, perceptron
 from sargnn.nn.norm import make_norm
 from sargnn.nn.readouts import READOUTS
@@ -26,9 +25,10 @@ __all__ = ["SARGNN", "VARIANTS", "ModelConfig", "SARConfig"]
 
 
 @dataclass(frozen=True)
-class SARConfig:
-    """What a SAR model is, whichever values it knows of ``saliency``, ``normalize`` and ``norm``."""
+class SARConfig(Hyperparameters):
+    """Hyperparameters of SAR models; subclasses say which ``saliency``, ``normalize`` and ``norm`` they know."""
 
+    AT_LEAST = (("edge_channels", 0),)
     backbone: Literal["gcn", "gin", "sage", "gat"] = "gcn"
     """Which layer sums the neighbourhoods."""
     layers: int = 3
@@ -42,8 +42,8 @@ class SARConfig:
     saliency: str = "learned"
     """How node saliency is found."""
     readout: Literal["memory", "sum", "all", "salient"] = "memory"
-    """What is classified: the last memory; the sum of the last node features; the memory with their sum and their
-    maximum beside it; or their mean weighted by one more saliency, which is then the only one that is reported."""
+    """What is classified: the last memory; the sum of the last node features; memory, sum and maximum; or the mean
+    weighted by one more saliency, which is then the only one that is reported."""
     fusion: Literal["weighted", "scaling"] = "weighted"
     """How saliency enters the weights: weighted sum (eq. regular1) or scaling (eq. regular2)."""
     beta: float = 1.0
@@ -69,27 +69,20 @@ class SARConfig:
     dropout: float = 0.0
     """Dropout after each layer of the backbone and inside the classifier."""
     edge_channels: int = 0
-    """P, numbers made of each edge's inputs that multiply its message (GAT: that enter its attention); 0: none."""
+    """P, numbers computed per edge that multiply its message (GAT: that enter its attention); 0: none."""
     relative: bool = False
     """Whether edge channels also see the difference of the node inputs at an edge's two ends."""
     members: int = 1
-    """Models of this config that learn side by side and vote (:class:`~sargnn.nn.ensemble.Ensemble`)."""
+    """Models in the ensemble (:class:`~sargnn.nn.ensemble.Ensemble`)."""
 
     def __post_init__(self) -> None:
-        for name in ("layers", "hidden", "iterations", "memory_heads", "heads", "memory", "attention", "members"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"model.{name}: got {value}, expected at least 1")
-        if self.edge_channels < 0:
-            raise InputError(f"model.edge_channels: got {self.edge_channels}, expected 0 or more")
+        super().__post_init__()
         if self.relative and not self.edge_channels:
             raise InputError("model.relative: got true with model.edge_channels = 0, expected 1 or more channels")
         if self.readout == "salient" and self.saliency == "none":
             raise InputError("model.readout: got salient with model.saliency = none, expected learned or another one")
         if self.gamma <= 0:
             raise InputError(f"model.gamma: got {self.gamma}, expected more than 0")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"model.dropout: got {self.dropout}, expected 0 up to (not including) 1")
         if self.backbone == "gat" and self.hidden % self.heads:
             raise InputError(f"model.heads: got {self.heads}, expected a divisor of model.hidden = {self.hidden}")
 
@@ -104,7 +97,7 @@ class SARConfig:
         return self.attention or self.hidden
 
     def check_memory_heads(self) -> None:
-        """Refuse heads that the queries and keys of the memory cannot be shared out to."""
+        """Refuse heads that do not divide the width of queries and keys."""
         if (width := self.attention_width) % self.memory_heads:
             raise InputError(
                 f"model.memory_heads: got {self.memory_heads}, expected a divisor of model.attention = {width}"
@@ -113,7 +106,7 @@ class SARConfig:
 
 @dataclass(frozen=True)
 class ModelConfig(SARConfig):
-    """What a model is. The defaults are the paper's equations.
+    """Hyperparameters of SARGNN. The defaults are the paper's equations.
 
     >>> ModelConfig(backbone="gin", layers=2).fusion
     'weighted'
@@ -146,14 +139,8 @@ class SARGNN(GraphModel):
     """The Saliency-Aware Regularized Graph Neural Network and, by its config, its variants and base models.
 
     For layer l = 1..L: ``M = F_M(H, M)`` (eq. fm), ``s = F_S(M, H)`` (eq. compat), ``H = F_B(H, s)`` (eq. backbone).
-    One more memory read gives the graph's vector M^{L+1}; a perceptron gives the logits.
-
-    With ``readout="salient"`` (not in the paper) the last memory only says which nodes matter, ``s = F_S(M^{L+1},
-    H^L)``, and the vector is ``[p, p log n]`` with ``p = Σ_j s_j h_j`` over the n nodes: what is not salient is not
-    classified.
-
-    ``forward(x, edge_index, batch)`` has PyTorch Geometric's signature and returns logits alone. Edge inputs, of width
-    ``edge_inputs``, enter by the edge channels of the config; inputs of whole graphs join the graph's vector.
+    One more memory read gives the graph's vector M^{L+1} (see :mod:`~sargnn.nn.readouts` for others); a perceptron
+    gives the logits. Edge inputs enter by the edge channels of the config; graph inputs join the graph's vector.
 
     >>> model = SARGNN(ModelConfig(layers=2, hidden=16), inputs=4, classes=3)
     >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
@@ -214,20 +201,17 @@ class SARGNN(GraphModel):
     def make_memory(self, widths: list[int]) -> list[nn.Module]:
         """F_M of each read, for node features of these ``widths``."""
         c = self.config
-        return [
-            GraphNeuralMemory(width, c.memory_width, c.attention_width, c.iterations, c.memory_heads)
-            for width in widths
-        ]
+        sizes = (c.memory_width, c.attention_width, c.iterations, c.memory_heads)
+        return [GraphNeuralMemory(width, *sizes) for width in widths]
 
     def make_head(self, width: int, hidden: int, classes: int) -> nn.Sequential:
         """The classifier of vectors of ``width``."""
         return perceptron(width, hidden, classes, self.config.dropout)
 
     def _memory_reads(self) -> int:
-        """Reads of the memory: L for a saliency that compares with it, one more for the readout, by itself or by its
-        saliency; none where nothing asks for it, as in the base model."""
+        """Reads of the memory: L if the saliency compares with it, L + 1 if the readout or its saliency reads it."""
         compared = self.config.saliency not in ("none", "uniform")
-        last = self.readout.reads_memory or (self.readout.reads_saliency and compared)
+        last = self.readout.of_memory or (self.readout.reads_saliency and compared)
         return self.config.layers + 1 if last else self.config.layers if compared else 0
 
     def encode(self, batch: Batch) -> Encoding:
@@ -252,16 +236,13 @@ class SARGNN(GraphModel):
         if self.readout_saliency is not None:
             s = self.readout_saliency(memory, h, batch)
             saliency = [s]
-        vector = self.readout(h, memory, s, batch)
-        return Encoding(self._with_graph_inputs(vector, batch), h, tuple(saliency))
-
-    def _with_graph_inputs(self, vector: Float[Tensor, "B d"], batch: Batch) -> Float[Tensor, "B d_g"]:
-        if not self.graph_inputs:
-            return vector
-        got = 0 if batch.graph_x is None else batch.graph_x.shape[-1]
-        if batch.graph_x is None or got != self.graph_inputs:
-            raise InputError(f"got {got} graph inputs, expected {self.graph_inputs} numbers a graph (graph_attr)")
-        return torch.cat([vector, batch.graph_x], dim=-1)
+        vector = self.readout.vector(h, memory, s, batch)
+        if self.graph_inputs:
+            got = 0 if batch.graph_x is None else batch.graph_x.shape[-1]
+            if batch.graph_x is None or got != self.graph_inputs:
+                raise InputError(f"got {got} graph inputs, expected {self.graph_inputs} numbers per graph (graph_attr)")
+            vector = torch.cat([vector, batch.graph_x], dim=-1)
+        return Encoding(vector, h, tuple(saliency))
 
     def parameter_blocks(self) -> list[list[nn.Parameter]]:
         """The two blocks of alternating training: the backbone, and the memory with saliency and classifier."""
@@ -272,7 +253,7 @@ class SARGNN(GraphModel):
 
 
 def _edge_channels(c: SARConfig, inputs: int, edge_inputs: int) -> EdgeChannels | None:
-    """The edge channels of the config; refuses channels of nothing, and edge inputs that nothing would read."""
+    """The edge channels of the config; refuses channels without inputs, and edge inputs that nothing would read."""
     if edge_inputs and not c.edge_channels:
         raise InputError(
             f"model.edge_channels: got 0 with {edge_inputs} edge inputs (data.edge_encodings), expected 1 or more"

@@ -1,4 +1,4 @@
-"""Normalising node features in either layout. Off by default: the paper's equations have none."""
+"""Normalisation of node features in any layout. Off by default: the paper's equations have none."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ __all__ = ["BatchNorm", "LayerNorm", "make_norm"]
 
 
 class BatchNorm(nn.Module):
-    """Batch normalisation over the real nodes of a batch; padding never enters the statistics.
-
-    Equal to ``torch.nn.BatchNorm1d`` over the concatenated nodes, running statistics included.
-    """
+    """``torch.nn.BatchNorm1d`` over the nodes of a batch, padding left out, running statistics included."""
 
     running_mean: Tensor
     running_variance: Tensor

@@ -1,9 +1,10 @@
-"""The four readouts: what of a graph's memory and node features is classified."""
+"""The four readouts: which vector of a graph is classified."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -14,88 +15,53 @@ from sargnn.batching import Batch
 __all__ = ["READOUTS", "Readout"]
 
 
-class Readout(ABC):
-    """From the last node features and the last memory to the vector of the graph. It has no weights of its own.
+@dataclass(frozen=True)
+class Readout:
+    """``vector(h, memory, saliency, batch)``, from the last node features ``[*nodes, d_H]``, the last memory
+    ``[B, d_M]`` and the readout's saliency ``[*nodes]``, the latter two None unless it reads them, to ``[B, width]``.
 
-    Shapes: node features ``[*nodes, d_H]``, memory ``[B, d_M]``, saliency ``[*nodes]``; gives ``[B, width]``.
+    Its width is ``of_hidden`` d_H + ``of_memory`` d_M. It has no weights of its own.
     """
 
-    reads_memory: ClassVar[bool] = False
-    """Whether it needs M^{L+1}, one more read of the memory than the layers have."""
-    reads_saliency: ClassVar[bool] = False
+    vector: Callable[[Tensor, Any, Any, Batch], Tensor]
+    of_hidden: int = 0
+    of_memory: int = 0
+    """Above 0 it needs M^{L+1}: one more read of the memory than there are layers."""
+    reads_saliency: bool = False
     """Whether it needs a saliency of its own, F_S(M^{L+1}, H^L), which is then the one that is reported."""
 
-    @abstractmethod
     def width(self, hidden: int, memory: int) -> int:
-        """Features of the vector, of d_H and d_M."""
+        return self.of_hidden * hidden + self.of_memory * memory
 
     def classifier_width(self, hidden: int, memory: int) -> int:
         """Features of the classifier's hidden layer."""
-        return hidden
-
-    @abstractmethod
-    def __call__(
-        self, h: Tensor, memory: Tensor | None, saliency: Tensor | None, batch: Batch
-    ) -> Float[Tensor, "B width"]:
-        """The vector; memory and saliency are there where it reads them."""
+        return hidden if self.of_hidden else memory
 
 
-class MemoryReadout(Readout):
+def _memory(h: Tensor, memory: Float[Tensor, "B d_M"], saliency: Any, batch: Batch) -> Float[Tensor, "B d_M"]:
     """M^{L+1}, the paper's."""
-
-    reads_memory = True
-
-    def width(self, hidden: int, memory: int) -> int:
-        return memory
-
-    def classifier_width(self, hidden: int, memory: int) -> int:
-        return memory
-
-    def __call__(self, h: Tensor, memory: Tensor | None, saliency: Tensor | None, batch: Batch) -> Tensor:
-        assert memory is not None
-        return memory
+    return memory
 
 
-class SumReadout(Readout):
+def _sum(h: Tensor, memory: Any, saliency: Any, batch: Batch) -> Float[Tensor, "B d_H"]:
     """Σ_j h_j."""
-
-    def width(self, hidden: int, memory: int) -> int:
-        return hidden
-
-    def __call__(self, h: Tensor, memory: Tensor | None, saliency: Tensor | None, batch: Batch) -> Tensor:
-        return batch.sum(h)
+    return batch.sum(h)
 
 
-class AllReadout(Readout):
+def _all(h: Tensor, memory: Float[Tensor, "B d_M"], saliency: Any, batch: Batch) -> Float[Tensor, "B width"]:
     """[M^{L+1}, Σ_j h_j, max_j h_j]."""
-
-    reads_memory = True
-
-    def width(self, hidden: int, memory: int) -> int:
-        return memory + 2 * hidden
-
-    def __call__(self, h: Tensor, memory: Tensor | None, saliency: Tensor | None, batch: Batch) -> Tensor:
-        assert memory is not None
-        return torch.cat([memory, batch.sum(h), batch.max(h)], dim=-1)
+    return torch.cat([memory, batch.sum(h), batch.max(h)], dim=-1)
 
 
-class SalientReadout(Readout):
-    """[p, p log n] with p = Σ_j s_j h_j over the n nodes: what is not salient is not classified."""
-
-    reads_saliency = True
-
-    def width(self, hidden: int, memory: int) -> int:
-        return 2 * hidden
-
-    def __call__(self, h: Tensor, memory: Tensor | None, saliency: Tensor | None, batch: Batch) -> Tensor:
-        assert saliency is not None
-        mean, nodes = batch.pool(saliency, h), batch.sum(torch.ones_like(h[..., :1]))
-        return torch.cat([mean, mean * nodes.clamp(min=1).log()], dim=-1)
+def _salient(h: Tensor, memory: Any, saliency: Float[Tensor, "*nodes"], batch: Batch) -> Float[Tensor, "B width"]:
+    """[p, p log n] with p = Σ_j s_j h_j over the n nodes: only what salient nodes contribute is classified."""
+    mean, nodes = batch.pool(saliency, h), batch.sum(torch.ones_like(h[..., :1]))
+    return torch.cat([mean, mean * nodes.clamp(min=1).log()], dim=-1)
 
 
-READOUTS: dict[str, Readout] = {
-    "memory": MemoryReadout(),
-    "sum": SumReadout(),
-    "all": AllReadout(),
-    "salient": SalientReadout(),
+READOUTS = {
+    "memory": Readout(_memory, of_memory=1),
+    "sum": Readout(_sum, of_hidden=1),
+    "all": Readout(_all, of_hidden=2, of_memory=1),
+    "salient": Readout(_salient, of_hidden=2, reads_saliency=True),
 }

@@ -1,5 +1,4 @@
-"""Every model that ``--model NAME`` can build: a table from name to class and config values, and models of one's
-own."""
+"""Every model that ``--model NAME`` can build: a table from name to class and config values, and your own models."""
 
 from __future__ import annotations
 
@@ -20,38 +19,35 @@ __all__ = ["SYSTEMS", "System", "find_system"]
 
 @dataclass(frozen=True)
 class System:
-    """A named model: where its class is, and the config values that make it what its name says.
-
-    The module is imported when the class is first asked for: only the system that is used costs time.
-    """
+    """A named model: where its class is, and its config values. Its module is imported when first needed."""
 
     place: str
     """``module:Class``; the class of its config is called ``ClassConfig``, or stands after a comma."""
     values: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
-    """Values of the data config that belong to the system: the node inputs without which it would be another one."""
+    """Values of the data config that belong to it: the node inputs that define it."""
     training: dict[str, Any] = field(default_factory=dict)
     """Values of the training config that belong to it."""
 
     @cached_property
-    def model(self) -> type[GraphModel]:
-        """The class of the model."""
-        return self._named(0)
-
-    @cached_property
-    def config(self) -> type[Any]:
-        """The class of its config."""
-        return self._named(1)
-
-    def build(self, config: Any, inputs: int, classes: int, edge_inputs: int = 0, graph_inputs: int = 0) -> GraphModel:
-        """The model of ``config`` for node inputs of width ``inputs``, that many classes and, if it reads them, inputs
-        of edges and of whole graphs."""
-        return self.model.build(config, inputs, classes, edge_inputs=edge_inputs, graph_inputs=graph_inputs)
-
-    def _named(self, which: int) -> Any:
+    def classes(self) -> tuple[type[GraphModel], type[Any]]:
+        """The classes of the model and of its config."""
         module, _, names = self.place.partition(":")
         model, _, config = names.partition(",")
-        return getattr(import_module(module), (model, config or f"{model}Config")[which])
+        found = vars(import_module(module))
+        return found[model], found[config or f"{model}Config"]
+
+    @property
+    def model(self) -> type[GraphModel]:
+        return self.classes[0]
+
+    @property
+    def config(self) -> type[Any]:
+        return self.classes[1]
+
+    def build(self, config: Any, inputs: int, classes: int, edge_inputs: int = 0, graph_inputs: int = 0) -> GraphModel:
+        """The model of ``config`` for these widths of node, edge and graph inputs."""
+        return self.model.build(config, inputs, classes, edge_inputs=edge_inputs, graph_inputs=graph_inputs)
 
 
 _SAR = "sargnn.nn.model:SARGNN,ModelConfig"
@@ -98,8 +94,8 @@ SYSTEMS: dict[str, System] = {
 
 
 def find_system(name: str) -> System:
-    """The system of that name: one of :data:`SYSTEMS`, or a model of one's own, ``package.module:Class``, whose config
-    is the dataclass ``ClassConfig`` of the same module. That module is imported, from the current folder too.
+    """The system of that name: one of :data:`SYSTEMS`, or your own model, ``package.module:Class``, whose config is the
+    dataclass ``ClassConfig`` of the same module. The module may be in the current folder.
 
     >>> find_system("sar-gin").values
     {'backbone': 'gin'}
@@ -110,13 +106,12 @@ def find_system(name: str) -> System:
         close = difflib.get_close_matches(name, SYSTEMS)
         close.sort(key=lambda known: sorted(known) != sorted(name))  # letters swapped come before letters replaced
         hint = f"; did you mean '{close[0]}'?" if close else ""
-        known = f"{', '.join(SYSTEMS)}, or package.module:Class"
-        raise InputError(f"--model: got '{name}', expected one of {known}{hint}")
+        raise InputError(f"--model: got '{name}', expected one of {', '.join(SYSTEMS)}, or package.module:Class{hint}")
     return SYSTEMS[name]
 
 
 def _own_model(name: str) -> System:
-    """The system that is made of a class that this package does not have."""
+    """The system of a class outside this package."""
     place, _, model = name.partition(":")
     if os.getcwd() not in sys.path:  # where the command was started, as for `python -m`
         sys.path.insert(0, os.getcwd())

@@ -17,11 +17,9 @@ with α, β > 0 learnt for each head. Heads are concatenated; the last layer has
 
 Choices:
 
-- The paper is followed, not its code, whose walk matrix is a star that ignores the real edges and is singular for four
-  nodes, whose index is off by one, and which compares lists instead of numbers. It also has one softmax of a sum of
-  scores where the paper has a sum of two softmaxes.
-- c is fixed (the paper lets it be learnt) and the walk is on the whole graph, cut off after k hops (the paper walks on
-  the k-hop neighbourhood alone).
+- The paper is followed, not its code, whose walk matrix is a star that ignores the real edges, whose index is off by
+  one, which compares lists instead of numbers, and which has one softmax of a sum where the paper sums two softmaxes.
+- c is fixed (the paper may learn it); the walk is on the whole graph, cut off after k hops (there on k hops alone).
 - Because every w sums to 1, s = (1 - t) / (1 + t) with t half the sum of |w_i(u) - w_j(u)|.
 - A node without neighbours has itself as fingerprint; s_ii = 1.
 - No node scores: attention is between nodes.
@@ -39,17 +37,17 @@ from torch_geometric.nn.inits import glorot
 
 from sargnn.batching import Batch, PackedBatch
 from sargnn.errors import InputError
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, Hyperparameters
 from sargnn.nn.memory import perceptron
-from sargnn.systems.base import padded_groups, require_at_least, require_share
+from sargnn.systems.base import PackedModel, padded_groups
 from sargnn.systems.graphormer import shortest_paths
 
 __all__ = ["ADSF", "ADSFConfig", "fingerprints", "likeness"]
 
 
 @dataclass(frozen=True)
-class ADSFConfig:
-    """What an ADSF is; heads and their width are the published ones."""
+class ADSFConfig(Hyperparameters):
+    """Hyperparameters of ADSF; heads and their width are the published ones."""
 
     layers: int = 2
     """Attention layers."""
@@ -65,15 +63,14 @@ class ADSFConfig:
     """Dropout of attention and of inputs of each layer; the published 0.6 is for one large graph."""
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden", "heads", "hops")
-        require_share(self, "dropout")
+        super().__post_init__()
         if not 0 < self.restart < 1:
             raise InputError(f"model.restart: got {self.restart}, expected more than 0, less than 1")
         if self.hidden % self.heads:
             raise InputError(f"model.heads: got {self.heads}, expected a divisor of model.hidden = {self.hidden}")
 
 
-class ADSF(GraphModel):
+class ADSF(PackedModel):
     """Graph attention with structural fingerprints, sum pooling, a perceptron.
 
     >>> model = ADSF(ADSFConfig(hidden=16), inputs=4, classes=2)
@@ -81,13 +78,9 @@ class ADSF(GraphModel):
     torch.Size([2, 2])
     """
 
-    layouts = ("packed",)
-    stacked_layouts = ()
-
     def __init__(self, config: ADSFConfig, inputs: int, classes: int) -> None:
         super().__init__()
-        self.config = config
-        c = config
+        self.config = c = config
         widths = [inputs] + [c.hidden] * (c.layers - 1)
         heads = [c.heads] * (c.layers - 1) + [1]
         self.layers = nn.ModuleList(
@@ -133,8 +126,8 @@ class FingerprintAttention(nn.Module):
         target = batch.at_target((z @ self.attend_target).squeeze(-1))
         source = batch.at_source((z @ self.attend_source).squeeze(-1))
         features = batch.softmax_neighbours(F.leaky_relu(target + source, 0.2))
-        share = self.mixture.sigmoid().unsqueeze(-1)  # α / (α + β)
-        return share * features + (1 - share) * batch.softmax_neighbours(alike)
+        fraction = self.mixture.sigmoid().unsqueeze(-1)  # α / (α + β)
+        return fraction * features + (1 - fraction) * batch.softmax_neighbours(alike)
 
 
 @torch.no_grad()
@@ -157,5 +150,5 @@ def fingerprints(closed: Float[Tensor, "B n n"], restart: float, hops: int) -> F
     degree = adjacency.sum(-2, keepdim=True)
     walk = adjacency / degree.clamp(min=1) + identity * (degree == 0)  # a node without neighbours stays where it is
     found = torch.linalg.solve(identity - (1 - restart) * walk, restart * identity.expand_as(closed))
-    near = found * (shortest_paths(closed, hops + 1) <= hops)
+    near: Tensor = found * (shortest_paths(closed, hops + 1) <= hops)
     return near / near.sum(-2, keepdim=True)

@@ -27,15 +27,7 @@ from sargnn.nn.model import SARGNN, SARConfig
 from sargnn.nn.norm import BatchNorm
 from sargnn.nn.saliency import NodeSaliency
 
-__all__ = [
-    "AsPublished",
-    "AsPublishedConfig",
-    "PublishedFusion",
-    "PublishedMemory",
-    "RedrawnSaliency",
-    "SharedBlock",
-    "TransductiveNorm",
-]
+__all__ = ["AsPublished", "AsPublishedConfig", "PublishedFusion", "PublishedMemory"]
 
 
 @dataclass(frozen=True)
@@ -81,15 +73,12 @@ class AsPublished(SARGNN):
 
     def make_fusion(self) -> Fusion:
         c = self.config
-        return (
-            PublishedFusion(c.fusion, c.beta, c.gamma, "none")
-            if c.normalize == "as-published"
-            else super().make_fusion()
-        )
+        as_published = c.normalize == "as-published"
+        return PublishedFusion(c.fusion, c.beta, c.gamma, "none") if as_published else super().make_fusion()
 
     def make_norm(self) -> nn.Module:
-        c = self.config
-        return TransductiveNorm(c.hidden) if c.norm == "transductive" else super().make_norm()
+        transductive = self.config.norm == "transductive"
+        return TransductiveNorm(self.config.hidden) if transductive else super().make_norm()
 
     def make_saliency(self, width: int) -> nn.Module:
         c = self.config
@@ -150,8 +139,8 @@ class PublishedMemory(nn.Module):
         value = self.value.weight.view(heads, -1, h.shape[-1])
         q = self.shared.query(memory).view(len(memory), heads, -1).transpose(0, 1)
         weights = batch.softmax_nodes(batch.compare(q @ key, h) / sqrt(q.shape[-1]))
-        read = batch.pool(weights, h) @ value.mT
-        return self.shared.out(read.transpose(0, 1).flatten(1))
+        read: Tensor = self.shared.out((batch.pool(weights, h) @ value.mT).transpose(0, 1).flatten(1))
+        return read
 
 
 class PublishedFusion(Fusion):
@@ -162,7 +151,7 @@ class PublishedFusion(Fusion):
 
 
 class RedrawnSaliency(NodeSaliency):
-    """Projections that are drawn anew at every call and never trained: then no two calls agree."""
+    """Projections that are drawn anew at every call and never trained."""
 
     def forward(
         self, memory: Float[Tensor, "B d_M"], h: Float[Tensor, "*nodes d_H"], batch: Batch
@@ -173,8 +162,7 @@ class RedrawnSaliency(NodeSaliency):
 
 
 class TransductiveNorm(BatchNorm):
-    """Takes the statistics of the batch at hand in eval mode too: what is said of a graph then depends on the graphs
-    that are judged with it."""
+    """Takes the statistics of the batch in eval mode too: predictions for a graph depend on the others in its batch."""
 
     def forward(self, h: Float[Tensor, "*nodes d"], batch: Batch) -> Float[Tensor, "*nodes d"]:
         if self.training:

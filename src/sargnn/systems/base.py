@@ -1,10 +1,9 @@
-"""What the compared systems share: dense matrices where they need them, checks of their configs, and node operations
-that work in both layouts."""
+"""What the compared systems share: packed and dense models, and node operations that work in all layouts."""
 
 from __future__ import annotations
 
 from ctypes import CDLL
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -14,12 +13,13 @@ from torch.nn import functional as F
 from sargnn.batching import Batch, CompressedBatch, ListedBatch, PackedBatch, PaddedBatch
 from sargnn.batching.kernels import Sums, drop, library
 from sargnn.batching.layouts import Layout
-from sargnn.errors import InputError
 from sargnn.nn.graph_model import Encoding, GraphModel
 
 __all__ = [
     "TIE",
     "DenseModel",
+    "NodeValues",
+    "PackedModel",
     "PaddedGroup",
     "dropout",
     "graph_max",
@@ -29,25 +29,30 @@ __all__ = [
     "node_ranks",
     "padded_groups",
     "real_nodes",
-    "require_at_least",
-    "require_share",
 ]
 
+NodeValues = Float[Tensor, "*nodes"]
+"""One number per node, in any layout."""
 TIE = 5
-"""Decimals to which scores are compared when nodes are chosen by them: nodes that are alike to a model differ by
-rounding, and which of them is chosen must not depend on what else is in the batch."""
+"""Decimals to which scores of nodes are compared: nodes that are alike to a model differ by rounding, and which of them
+is chosen must not depend on what else is in the batch."""
+
+
+class PackedModel(GraphModel):
+    """A system for packed batches alone, of which one model trains at a time."""
+
+    layouts = ("packed",)
+    stacked_layouts = ()
 
 
 class DenseModel(GraphModel):
-    """A system that compares all pairs of nodes, so that it needs dense matrices whatever the layout is.
-
-    A packed batch is taken in padded groups of graphs of similar size: one large graph does not make all others large.
-    """
+    """A system that compares all pairs of nodes and so needs dense matrices. Packed batches are split into padded
+    groups of graphs of similar size: one large graph does not make all others large."""
 
     stacked_layouts: ClassVar[tuple[Layout, ...]] = ("padded",)
 
     def encode_padded(self, batch: PaddedBatch) -> Encoding:
-        """What :meth:`encode` gives, for a padded batch, without a loss; no graph's share depends on the others."""
+        """:meth:`encode` of a padded batch, without a loss, each graph independent of the others."""
         raise NotImplementedError
 
     def encode(self, batch: Batch) -> Encoding:
@@ -86,41 +91,36 @@ def listed_batch(
     edge_ptr: Int[Tensor, " node_starts"],
     source: Int[Tensor, " E"],
 ) -> ListedBatch:
-    """A batch of graphs that a system has made, whose edges are given target after target: for the C kernels where
-    there are some.
+    """A batch of graphs whose edges are given target after target, for the C kernels where they are available.
 
     >>> listed_batch(torch.ones(2, 1), torch.tensor([0, 2]), torch.tensor([0, 0, 1]), torch.tensor([0])).target.tolist()
     [1]
     """
-    kernels = kernels_for(x)
-    if kernels is not None:
+    if (kernels := kernels_for(x)) is not None:
         return CompressedBatch(x, Sums(kernels, node_ptr, edge_ptr, source))
     target, graph = (torch.repeat_interleave(ptr.diff()) for ptr in (edge_ptr, node_ptr))
     return PackedBatch(x, source, target, graph, len(node_ptr) - 1)
 
 
 def dropout(h: Float[Tensor, "..."], p: float) -> Float[Tensor, "..."]:
-    """Each number 0 with probability p, the others divided by 1 - p: by the C kernel where there is one, because on a
-    CPU PyTorch spends more time on the draws than on a small map."""
+    """``F.dropout``, by the C kernel where available: on a CPU, PyTorch's draws take longer than a small linear map."""
     kernels = kernels_for(h) if p else None
     return F.dropout(h, p) if kernels is None else drop(h, p, kernels)
 
 
 def kernels_for(h: Tensor) -> CDLL | None:
-    """The C kernels for such numbers, where there are some."""
+    """The C kernels for such numbers, if available."""
     return library(h.dtype) if is_concrete(h) else None
 
 
 def is_concrete(h: Tensor) -> bool:
-    """Whether these are numbers on a CPU that may be looked at, and not what ``torch.compile`` or ``torch.func.vmap``
-    put in their place."""
-    watched = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
-    return h.device.type == "cpu" and not watched
+    """Whether these are numbers on a CPU, not traced by ``torch.compile`` or ``torch.func.vmap``."""
+    traced = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+    return h.device.type == "cpu" and not traced
 
 
 def padded_groups(batch: PackedBatch, cells: int = 2**20) -> list[PaddedGroup]:
-    """The graphs in padded batches, each of graphs of similar size and of at most ``cells`` pairs of nodes, or of one
-    graph.
+    """The graphs in padded batches, each of graphs of similar size, with at most ``cells`` pairs of nodes or one graph.
 
     >>> owner = torch.tensor([0] + [1] * 40 + [2] * 2)
     >>> batch = PackedBatch.from_edges(torch.zeros(43, 1), torch.empty(2, 0, dtype=torch.long), owner)
@@ -171,26 +171,12 @@ def _similar(sizes: list[int], cells: int) -> list[list[int]]:
     return groups
 
 
-def require_at_least(config: Any, least: int, *fields: str) -> None:
-    """Refuse a config in which one of ``fields`` is below ``least``."""
-    for field in fields:
-        if getattr(config, field) < least:
-            raise InputError(f"model.{field}: got {getattr(config, field)}, expected at least {least}")
-
-
-def require_share(config: Any, *fields: str) -> None:
-    """Refuse a config in which one of ``fields`` is not in [0, 1)."""
-    for field in fields:
-        if not 0 <= getattr(config, field) < 1:
-            raise InputError(f"model.{field}: got {getattr(config, field)}, expected 0 up to (not including) 1")
-
-
-def real_nodes(batch: Batch) -> Float[Tensor, "*nodes"]:
+def real_nodes(batch: Batch) -> NodeValues:
     """1 at every node and 0 at padding."""
     return (batch.uniform > 0).to(batch.x.dtype)
 
 
-def graph_max(h: Float[Tensor, "*nodes d"], batch: Batch, kept: Float[Tensor, "*nodes"]) -> Float[Tensor, "B d"]:
+def graph_max(h: Float[Tensor, "*nodes d"], batch: Batch, kept: NodeValues) -> Float[Tensor, "B d"]:
     """The largest value of each feature over the nodes of each graph where ``kept`` is 1; 0 where there are none.
 
     >>> batch = PackedBatch.from_edges(torch.tensor([[1.0], [3.0], [-2.0]]), torch.empty(2, 0, dtype=torch.long))
@@ -201,9 +187,8 @@ def graph_max(h: Float[Tensor, "*nodes d"], batch: Batch, kept: Float[Tensor, "*
     return largest.masked_fill(largest == float("-inf"), 0.0)
 
 
-def node_ranks(scores: Float[Tensor, "*nodes"], batch: Batch) -> Int[Tensor, "*nodes"]:
-    """Each node's place in its graph by falling score, from 0; equal scores keep the order of the nodes, padding comes
-    last.
+def node_ranks(scores: NodeValues, batch: Batch) -> Int[Tensor, "*nodes"]:
+    """Each node's rank in its graph by falling score, from 0; ties keep the order of the nodes, padding comes last.
 
     >>> batch = PackedBatch.from_edges(torch.zeros(3, 1), torch.empty(2, 0, dtype=torch.long), torch.tensor([0, 0, 1]))
     >>> node_ranks(torch.tensor([0.2, 0.7, 0.1]), batch).tolist()

@@ -24,12 +24,11 @@ the nodes: ``training.saliency_weight`` weighs KL(truth ‖ a).
 
 Choices:
 
-- Dropped nodes are kept in place with features 0 instead of being cut out, which is the same arithmetic in a fixed
-  shape: features are never negative, so a zero never wins the maximum.
+- Dropped nodes stay in place with features 0, the same arithmetic in a fixed shape: features are never negative, so a
+  zero never wins the maximum.
 - The published code can drop every node of a graph; here the nodes of highest attention always stay.
-- The published divergence is divided by the number of nodes of the graph and weighted by 100, and after the first
-  pooling the truth is renormalised over the kept nodes. Here it is that of every other model (not divided; a true node
-  that was dropped costs a constant), so weights of 1 to 10 do what 100 does there.
+- The published divergence is divided by the number of nodes and weighted by 100, with the truth renormalised over the
+  kept nodes. Here it is that of every other model, so weights of 1 to 10 do what 100 does there.
 - The published code adds 1e-5 to degrees; here a node without neighbours has T_k = 0 for odd k, exactly.
 - The published head for TRIANGLES is a regression of the count; here it is classification, as for every other model.
 - The bias of the last map of f is left out: softmax does not see it.
@@ -47,16 +46,17 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sargnn.batching import Batch
-from sargnn.nn.graph_model import Encoding, GraphModel
-from sargnn.systems.base import graph_max, real_nodes, require_at_least, require_share
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
+from sargnn.systems.base import NodeValues, graph_max, real_nodes
 
 __all__ = ["ChebyGIN", "ChebyGINConfig"]
 
 
 @dataclass(frozen=True)
-class ChebyGINConfig:
-    """What a ChebyGIN is; the defaults are those of the TRIANGLES runs of the paper."""
+class ChebyGINConfig(Hyperparameters):
+    """Hyperparameters of ChebyGIN; the defaults are those of the TRIANGLES runs of the paper."""
 
+    FRACTIONS = ("dropout", "threshold")
     layers: int = 3
     """Chebyshev layers."""
     hidden: int = 64
@@ -64,7 +64,7 @@ class ChebyGINConfig:
     order: int = 7
     """K, terms of the Chebyshev basis: K - 1 is how far a layer sees."""
     aggregation: Literal["sum", "mean"] = "sum"
-    """sum: terms that saw neighbours are multiplied by the node's degree; mean: they are not."""
+    """sum: terms over neighbours are multiplied by the node's degree; mean: they are not."""
     attention: Literal["gnn", "linear", "none"] = "gnn"
     """What scores the nodes before every layer but the first: a small ChebyGIN of 32, 32 and 1 features and order 2,
     one linear map, or nothing (global pooling alone)."""
@@ -74,10 +74,6 @@ class ChebyGINConfig:
     """How the nodes that are left become a graph's vector."""
     dropout: float = 0.0
     """Dropout of the graph's vector."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden", "order")
-        require_share(self, "threshold", "dropout")
 
 
 class ChebyGIN(GraphModel):
@@ -90,8 +86,7 @@ class ChebyGIN(GraphModel):
 
     def __init__(self, config: ChebyGINConfig, inputs: int, classes: int) -> None:
         super().__init__()
-        self.config = config
-        c = config
+        self.config = c = config
         self.layers = nn.ModuleList(
             ChebyshevLayer(width, c.hidden, c.order, c.aggregation, hidden=c.hidden)
             for width in [inputs] + [c.hidden] * (c.layers - 1)
@@ -131,15 +126,13 @@ class ChebyshevLayer(nn.Module):
         maps: list[nn.Module] = [] if hidden is None else [nn.Linear(order * width, hidden), nn.ReLU()]
         self.mlp = nn.Sequential(*maps, nn.Linear(hidden or order * width, out, bias=not last))
 
-    def forward(
-        self, h: Float[Tensor, "*nodes d_in"], kept: Float[Tensor, "*nodes"], batch: Batch
-    ) -> Float[Tensor, "*nodes d_out"]:
-        out = self.mlp(chebyshev_terms(h, kept, self.order, self.aggregation, batch))
+    def forward(self, h: Float[Tensor, "*nodes d_in"], kept: NodeValues, batch: Batch) -> Float[Tensor, "*nodes d_out"]:
+        out: Tensor = self.mlp(chebyshev_terms(h, kept, self.order, self.aggregation, batch))
         return (out if self.last else out.relu()) * kept.unsqueeze(-1)
 
 
 class NodeScores(nn.Module):
-    """f: one number a node, by a small ChebyGIN or by one linear map."""
+    """f: one number per node, by a small ChebyGIN or by one linear map."""
 
     def __init__(self, width: int, kind: str, aggregation: str, hidden: int = 32) -> None:
         super().__init__()
@@ -150,16 +143,14 @@ class NodeScores(nn.Module):
         else:
             self.linear = nn.Linear(width, 1, bias=False)
 
-    def forward(
-        self, h: Float[Tensor, "*nodes d"], kept: Float[Tensor, "*nodes"], batch: Batch
-    ) -> Float[Tensor, "*nodes"]:
+    def forward(self, h: Float[Tensor, "*nodes d"], kept: NodeValues, batch: Batch) -> NodeValues:
         for layer in self.layers:
             h = layer(h, kept, batch)
         return (h if self.layers else self.linear(h)).squeeze(-1)
 
 
 def chebyshev_terms(
-    h: Float[Tensor, "*nodes d"], kept: Float[Tensor, "*nodes"], order: int, aggregation: str, batch: Batch
+    h: Float[Tensor, "*nodes d"], kept: NodeValues, order: int, aggregation: str, batch: Batch
 ) -> Float[Tensor, "*nodes Kd"]:
     """[T_0 ‖ D T_1 ‖ ... ‖ D T_{K-1}] of the graph restricted to the kept nodes; for K = 1, GCN's term alone."""
     edges = (batch.ones if order == 1 else batch.between) * batch.at_target(kept) * batch.at_source(kept)
@@ -175,14 +166,12 @@ def chebyshev_terms(
     return torch.cat([h, *(gain * term for term in terms[1:])], dim=-1)
 
 
-def attend(scores: Float[Tensor, "*nodes"], kept: Float[Tensor, "*nodes"], batch: Batch) -> Float[Tensor, "*nodes"]:
+def attend(scores: NodeValues, kept: NodeValues, batch: Batch) -> NodeValues:
     """Softmax over the kept nodes of each graph; 0 elsewhere."""
     return batch.softmax_nodes(scores.clamp(-60, 60).masked_fill(kept == 0, -1e30))
 
 
-def above(
-    a: Float[Tensor, "*nodes"], threshold: float, kept: Float[Tensor, "*nodes"], batch: Batch
-) -> Float[Tensor, "*nodes"]:
+def above(a: NodeValues, threshold: float, kept: NodeValues, batch: Batch) -> NodeValues:
     """1 at the kept nodes with more attention than the threshold, and always at those that have the most."""
     highest = batch.spread(batch.max(a.detach().unsqueeze(-1))).squeeze(-1)
     # Nodes that are alike to the model may differ by rounding: they stay or go together.

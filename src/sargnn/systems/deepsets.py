@@ -20,16 +20,15 @@ from dataclasses import dataclass
 from torch import nn
 
 from sargnn.batching import Batch
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
 from sargnn.nn.memory import perceptron
-from sargnn.systems.base import require_at_least, require_share
 
 __all__ = ["DeepSets", "DeepSetsConfig"]
 
 
 @dataclass(frozen=True)
-class DeepSetsConfig:
-    """What a DeepSets baseline is; the published grid has 32, 128 and 256 features."""
+class DeepSetsConfig(Hyperparameters):
+    """Hyperparameters of DeepSets; the published grid has 32, 128 and 256 features."""
 
     layers: int = 1
     """Linear maps with ReLU on every node before the sum."""
@@ -37,10 +36,6 @@ class DeepSetsConfig:
     """Features of a node and of the classifier's hidden layer."""
     dropout: float = 0.0
     """Dropout inside the classifier."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden")
-        require_share(self, "dropout")
 
 
 class DeepSets(GraphModel):

@@ -10,15 +10,13 @@ AAAI 2018, its code, and the port of Errica et al. (2020).
 
 Choices:
 
-- k, ``model.nodes``: the published rule takes the smallest number such that a share of 0.6 (0.9 for social sets) of all
-  graphs, test graphs too, have no more nodes, but at least 10. That is 19 for MUTAG, 36 for ENZYMES, 32 for PROTEINS,
-  19 for TRIANGLES, 10 for Letter-high, 31 for IMDB-BINARY and 22 for IMDB-MULTI. Here k is a setting like any other,
-  the same whichever graphs are held out, so that the folds of a set are models of one shape.
+- k, ``model.nodes``: the published rule takes the smallest number, at least 10, such that a fraction of 0.6 (0.9 for
+  social sets) of all graphs, test graphs too, have no more nodes: 19 for MUTAG, 36 for ENZYMES, 32 for PROTEINS, 19 for
+  TRIANGLES, 10 for Letter-high, 31 for IMDB-BINARY, 22 for IMDB-MULTI. Here k is a hyperparameter, equal in all folds.
 - The published code divides the bias by the degree as well (its linear map comes after the sum, before the division);
   Errica's does not, and neither does this.
-- The paper breaks ties of the last channel by the channels before it. Both codes, PyTorch Geometric and this model
-  leave tied nodes in the order in which they come: harmless between nodes that 1-WL cannot tell apart, whose rows are
-  equal.
+- The paper breaks ties of the last channel by the channels before it. Both codes, PyTorch Geometric and this model keep
+  the order of the nodes: harmless between nodes that 1-WL cannot tell apart, whose rows are equal.
 - The published IMDB runs have constant inputs; here every system has the inputs of ``data.encodings``.
 - No node scores: the last channel says where a node stands in the sequence, not how much it matters.
 """
@@ -32,17 +30,18 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from sargnn.batching import Batch, PackedBatch, PaddedBatch
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
 from sargnn.nn.memory import perceptron
-from sargnn.systems.base import node_ranks, real_nodes, require_at_least, require_share
+from sargnn.systems.base import node_ranks, real_nodes
 
 __all__ = ["DGCNN", "DGCNNConfig"]
 
 
 @dataclass(frozen=True)
-class DGCNNConfig:
-    """What a DGCNN is; the defaults are the published ones."""
+class DGCNNConfig(Hyperparameters):
+    """Hyperparameters of DGCNN; the defaults are the published ones."""
 
+    AT_LEAST = (("nodes", 10),)
     layers: int = 3
     """Graph convolutions before the last one, which has a single feature."""
     hidden: int = 32
@@ -53,11 +52,6 @@ class DGCNNConfig:
     """Features of the classifier's hidden layer."""
     dropout: float = 0.5
     """Dropout inside the classifier."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden", "classifier")
-        require_at_least(self, 10, "nodes")
-        require_share(self, "dropout")
 
 
 class DGCNN(GraphModel):

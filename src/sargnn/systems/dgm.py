@@ -14,11 +14,9 @@ clusters, a linear map.
 
 Choices:
 
-- ``model.weighted`` = true keeps A' as weights, which is what the paper means. The code re-reads A' as a list of
-  edges, and A' has no zeros: from the first pooling on its graph is complete, the second PageRank uniform, and all
-  clusters but the first copies of each other. ``false`` does as the code does.
-- Graphs without edges keep their nodes apart; a cluster without a loop of its own gets one of weight 1, as GCN layers
-  do.
+- ``model.weighted`` = true keeps A' as weights, as the paper means. The code (``false``) re-reads A', which has no
+  zeros, as a list of edges: its graph is complete, the second PageRank uniform, all clusters but the first copies.
+- A cluster without a self-loop gets one of weight 1, as in GCN layers.
 - PageRank is solved for exactly, in double precision; a node without edges spreads evenly. On a regular graph it is
   constant and every node lies in the first interval. A value within 1e-6 of a border lies inside.
 - No connected-component step (in spite of Mapper's name) and no gradient through S, as in the code.
@@ -36,17 +34,17 @@ from torch.nn import functional as F
 
 from sargnn.batching import PaddedBatch
 from sargnn.errors import InputError
-from sargnn.nn.graph_model import Encoding
-from sargnn.systems.base import DenseModel, require_at_least, require_share
+from sargnn.nn.graph_model import Encoding, Hyperparameters
+from sargnn.systems.base import DenseModel
 
 __all__ = ["DGM", "DGMConfig", "mapper", "pagerank"]
 
 
 @dataclass(frozen=True)
-class DGMConfig:
-    """What a DGM is; the defaults are those of the published runs but PROTEINS, which has clusters 8, 2 and overlap
-    0.25."""
+class DGMConfig(Hyperparameters):
+    """Hyperparameters of DGM; the defaults are published, but PROTEINS has clusters 8, 2 and overlap 0.25."""
 
+    AT_LEAST = (("overlap", 0),)
     hidden: int = 128
     """Features of a node."""
     clusters: tuple[int, ...] = (20, 5)
@@ -59,9 +57,7 @@ class DGMConfig:
     """Dropout before the last map."""
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "hidden")
-        require_at_least(self, 0, "overlap")
-        require_share(self, "dropout")
+        super().__post_init__()
         for k in self.clusters:
             if k < 1:
                 raise InputError(f"model.clusters: got {k}, expected at least 1")
@@ -101,8 +97,7 @@ class DGM(DenseModel):
     def _twice(self, number: int, h: Float[Tensor, "B n d"], adjacency: Float[Tensor, "B n n"]) -> Tensor:
         """Two GCN layers on a graph with weights."""
         loops = torch.eye(adjacency.shape[-1]).to(adjacency)
-        lacking = (adjacency.diagonal(dim1=-2, dim2=-1) == 0).unsqueeze(-1) * loops
-        closed = adjacency + lacking
+        closed = adjacency + (adjacency.diagonal(dim1=-2, dim2=-1) == 0).unsqueeze(-1) * loops
         scale = closed.sum(-1, keepdim=True).rsqrt()
         normalised = scale * closed * scale.mT
         for layer in list(self.layers)[2 * number : 2 * number + 2]:
@@ -123,12 +118,13 @@ def pagerank(adjacency: Float[Tensor, "B n n"], real: Float[Tensor, "B n"], damp
     leaving = adjacency.sum(-2, keepdim=True)
     walk = torch.where(leaving > 0, adjacency / leaving.clamp(min=1e-300), start)
     identity = torch.eye(adjacency.shape[-1]).to(adjacency)
-    return torch.linalg.solve(identity - damping * walk, (1 - damping) * start).squeeze(-1)
+    found: Tensor = torch.linalg.solve(identity - damping * walk, (1 - damping) * start)
+    return found.squeeze(-1)
 
 
 @torch.no_grad()
 def mapper(lens: Float[Tensor, "B n"], real: Float[Tensor, "B n"], k: int, overlap: float) -> Float[Tensor, "B k n"]:
-    """S: each node's share in each of k clusters, by the intervals that its lens lies in; 0 at padding."""
+    """S: each node's weight in each of k clusters, by the intervals that its lens lies in; 0 at padding."""
     lens = lens - lens.masked_fill(real == 0, float("inf")).amin(-1, keepdim=True)
     lens = lens / (lens * real).amax(-1, keepdim=True).clamp(min=1e-9)
     grid = torch.linspace(0, 1, k + 1).to(lens).unsqueeze(-1)

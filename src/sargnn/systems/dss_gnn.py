@@ -17,12 +17,11 @@ last layer is classified by a perceptron.
 Choices:
 
 - The paper writes sums, the code has means for x̄ and for both readouts: means.
-- The code appends, for sets without labels, the one-hot degree *in the subgraph*; here every system has the inputs of
-  ``data.encodings``, which hold the degree in the whole graph.
+- For sets without labels the code has the one-hot degree *in the subgraph*; here it is that in the whole graph.
 - GIN's ε is 0, as in the code.
-- A bag has n² rows, but a node that is not near the root has no edges and no root's mark: it is the same in every such
-  subgraph, after every layer. It is computed once and counts as often as it occurs, in the means and in BN: the same
-  numbers from fewer rows (PROTEINS: 479 thousand for 4.0 million).
+- A bag has n² rows, but a node that is not near the root has no edges and no mark: it is the same in all such
+  subgraphs. It is computed once and counted with its multiplicity in means and BN (PROTEINS: 479 thousand rows, not 4.0
+  million).
 - On sets of diameter 2 (IMDB) with h = 2 every subgraph is the whole graph: pure marking of nodes.
 - No node scores.
 """
@@ -39,17 +38,17 @@ from torch.autograd.function import Function, once_differentiable
 from torch.nn import functional as F
 
 from sargnn.batching import Batch, ListedBatch, PackedBatch
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, Hyperparameters
 from sargnn.nn.memory import perceptron
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import listed_batch, require_at_least, require_share
+from sargnn.systems.base import PackedModel, listed_batch
 
 __all__ = ["DSSGNN", "Bag", "DSSGNNConfig", "ego_networks"]
 
 
 @dataclass(frozen=True)
-class DSSGNNConfig:
-    """What a DSS-GNN is; the defaults are of the published grid."""
+class DSSGNNConfig(Hyperparameters):
+    """Hyperparameters of DSS-GNN; the defaults are of the published grid."""
 
     layers: int = 4
     """DSS layers."""
@@ -60,21 +59,14 @@ class DSSGNNConfig:
     dropout: float = 0.0
     """Dropout inside the classifier."""
 
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden", "hops")
-        require_share(self, "dropout")
 
-
-class DSSGNN(GraphModel):
+class DSSGNN(PackedModel):
     """GIN on ego-networks with marked roots, and on their mean.
 
     >>> model = DSSGNN(DSSGNNConfig(hidden=16), inputs=4, classes=2)
     >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
     torch.Size([2, 2])
     """
-
-    layouts = ("packed",)
-    stacked_layouts = ()
 
     def __init__(self, config: DSSGNNConfig, inputs: int, classes: int) -> None:
         super().__init__()
@@ -94,15 +86,14 @@ class DSSGNN(GraphModel):
 
 
 class Bag(NamedTuple):
-    """The subgraphs of all graphs of a batch as one batch, with a row for every node near a root and one for all others
-    of its kind, the copies of a node one after the other."""
+    """The subgraphs of all graphs as one batch: per node a row for each root near it and one for all other roots."""
 
     rows: ListedBatch
     copies: ListedBatch
     """The same rows without edges, the copies of each node as one graph."""
     repeats: Float[Tensor, " rows"] | None
-    """How many equal rows each stands for; none: all for themselves."""
-    share: Float[Tensor, " rows"]
+    """How many equal rows each stands for; None: one each."""
+    fraction: Float[Tensor, " rows"]
     """Of the n copies of its node: count / n."""
 
 
@@ -116,7 +107,7 @@ class DSSLayer(nn.Module):
 
     def forward(self, h: Float[Tensor, "rows d_in"], bag: Bag, batch: PackedBatch) -> Float[Tensor, "rows d_out"]:
         shared = self.together(over_copies(h, bag), batch)
-        return (self.each(h, bag.rows, bag.repeats) + bag.copies.spread(shared)).relu()
+        return F.relu(self.each(h, bag.rows, bag.repeats) + bag.copies.spread(shared))
 
 
 class GIN(nn.Module):
@@ -135,12 +126,12 @@ class GIN(nn.Module):
             h = batch.aggregate(batch.ones, self.maps[0](h))
         else:
             h = self.maps[0](batch.aggregate(batch.ones, h))
-        h = self.norms[0](h, batch, count).relu()
-        return self.norms[1](self.maps[1](h), batch, count)
+        out: Tensor = self.norms[1](self.maps[1](self.norms[0](h, batch, count).relu()), batch, count)
+        return out
 
 
 class CountedNorm(BatchNorm):
-    """Batch normalisation in which a row stands for ``count`` equal ones."""
+    """Batch normalisation in which each row stands for ``count`` equal ones."""
 
     def forward(
         self, h: Float[Tensor, "N d"], batch: Batch, count: Float[Tensor, " N"] | None = None
@@ -148,6 +139,7 @@ class CountedNorm(BatchNorm):
         if count is None or not self.training:
             return super().forward(h, batch)
         total = count.sum()
+        out: Tensor
         out, mean, variance = _Normalise.apply(h, count / total, self.weight, self.bias, self.epsilon)
         unbiased = variance * (total / (total - 1).clamp(min=1))
         for running, new in ((self.running_mean, mean), (self.running_variance, unbiased)):
@@ -156,7 +148,7 @@ class CountedNorm(BatchNorm):
 
 
 class _Normalise(Function):
-    """y_i = (h_i - mean) / sqrt(variance + ε), scaled and shifted, where row i has a share s_i in mean and variance.
+    """y_i = (h_i - mean) / sqrt(variance + ε), scaled and shifted, where row i has weight s_i in mean and variance.
 
     Given the gradient g of y, that of h_i is (g_i - s_i (Σ_j g_j + y_i Σ_j g_j y_j)) / sqrt(variance + ε): half the
     passes over the rows that PyTorch would derive.
@@ -164,29 +156,29 @@ class _Normalise(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, h: Tensor, share: Tensor, weight: Tensor, bias: Tensor, epsilon: float
+        ctx: Any, h: Tensor, fraction: Tensor, weight: Tensor, bias: Tensor, epsilon: float
     ) -> tuple[Tensor, Tensor, Tensor]:
-        mean = share @ h
+        mean = fraction @ h
         y = h - mean
-        variance = share @ (y * y)
+        variance = fraction @ (y * y)
         scale = (variance + epsilon).rsqrt()
         y *= scale
-        ctx.save_for_backward(y, share, weight, scale)
+        ctx.save_for_backward(y, fraction, weight, scale)
         ctx.mark_non_differentiable(mean, variance)
         return (y * weight).add_(bias), mean, variance
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor, None, Tensor, Tensor, None]:
-        y, share, weight, scale = ctx.saved_tensors
+        y, fraction, weight, scale = ctx.saved_tensors
         grad_bias, grad_weight = grad.sum(0), (grad * y).sum(0)
-        common = (y * grad_weight).add_(grad_bias).mul_(share.unsqueeze(-1))
+        common = (y * grad_weight).add_(grad_bias).mul_(fraction.unsqueeze(-1))
         return torch.sub(grad, common, out=common).mul_(scale * weight), None, grad_weight, grad_bias, None
 
 
 def over_copies(h: Float[Tensor, "rows d"], bag: Bag) -> Float[Tensor, "N d"]:
     """x̄: the mean over the copies of each node."""
-    return bag.copies.pool(bag.share, h)
+    return bag.copies.pool(bag.fraction, h)
 
 
 def ego_networks(batch: PackedBatch, hops: int) -> Bag:
@@ -242,7 +234,7 @@ class _Edges(NamedTuple):
 
 
 def _each(counts: Tensor, first: Tensor | int = 0) -> tuple[Tensor, Tensor]:
-    """Every index as often as it counts, and first, first + 1, ... within each.
+    """Every index repeated ``counts`` times, and first, first + 1, ... within each.
 
     >>> [part.tolist() for part in _each(torch.tensor([2, 0, 3]))]
     [[0, 0, 2, 2, 2], [0, 1, 0, 1, 2]]

@@ -20,17 +20,16 @@ linear map do the same.
 
 Choices:
 
-- Without edge inputs labels are numbers, as in Errica's version. ``data.edge_encodings=auto`` gives the layers before
-  the first halving the edge labels that the original uses; a self-connection needs none, having its root weight.
-- Errica finds v by 30 steps of power iteration from a random start, so its sign, and which half stays, is left to
-  chance. Here it is computed exactly, each connected part by itself, and the larger half stays; of equal halves the one
-  whose node inputs have the larger sum. Nodes where v is 0 go with the half that stays; a node without edges stays.
+- Without edge inputs labels are numbers, as in Errica's version; ``data.edge_encodings=auto`` gives the layers before
+  the first halving the edge labels of the original.
+- Errica finds v by 30 steps of power iteration from a random start, which leaves to chance which half stays. Here v is
+  exact for each connected part and the larger half stays; of equal halves that with the larger sum of inputs. Nodes
+  where v is 0 go with the half that stays; a node without edges stays.
 - Where the largest eigenvalue is repeated (complete graphs, odd rings) v is not unique and the cut depends on the order
   of the nodes.
-- The original averages over neighbours and itself, without a root weight; Errica's sum with root weight is followed.
-  The original's random sparsification, which enlarges the training set, is left out, as there; entries of L' below 1e-4
-  are dropped.
-- The halves of a graph are remembered by its structure and inputs: computed once in a process.
+- Errica's sum with root weight is followed; the original averages over neighbours and itself. The original's random
+  sparsification is left out, as there; entries of L' below 1e-4 are dropped.
+- The halves of a graph are cached by its structure and inputs.
 - No node scores.
 """
 
@@ -50,10 +49,10 @@ from torch.nn import functional as F
 
 from sargnn.batching import Batch, ListedBatch, PackedBatch
 from sargnn.nn.edges import edge_inputs_of
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, Hyperparameters
 from sargnn.nn.memory import perceptron
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import listed_batch, require_at_least, require_share
+from sargnn.systems.base import PackedModel, listed_batch
 
 __all__ = ["ECC", "ECCConfig", "cut", "kron_reduction"]
 
@@ -66,9 +65,11 @@ SMALL = 1e-4
 
 
 @dataclass(frozen=True)
-class ECCConfig:
-    """What an ECC is; the defaults are those of the published comparison."""
+class ECCConfig(Hyperparameters):
+    """Hyperparameters of ECC; the defaults are those of the published comparison."""
 
+    AT_LEAST = (("halvings", 0),)
+    FRACTIONS = ("dropout", "classifier_dropout")
     layers: int = 3
     """Convolutions before each halving of the graph."""
     halvings: int = 2
@@ -80,13 +81,8 @@ class ECCConfig:
     classifier_dropout: float = 0.1
     """Dropout inside the classifier."""
 
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden")
-        require_at_least(self, 0, "halvings")
-        require_share(self, "dropout", "classifier_dropout")
 
-
-class ECC(GraphModel):
+class ECC(PackedModel):
     """Edge-conditioned convolutions on a graph that is halved twice.
 
     >>> model = ECC(ECCConfig(hidden=16), inputs=4, classes=2)
@@ -94,19 +90,16 @@ class ECC(GraphModel):
     torch.Size([2, 2])
     """
 
-    layouts = ("packed",)
-    stacked_layouts = ()
     optional_inputs = ("edge_inputs",)
 
     def __init__(self, config: ECCConfig, inputs: int, classes: int, edge_inputs: int = 0) -> None:
         super().__init__()
         self.config = config
         self.edge_inputs = edge_inputs
-        layers = config.layers * config.halvings + 1
-        widths = [inputs] + [config.hidden] * (layers - 1)
-        labels = [edge_inputs or 1 if number < config.layers else 1 for number in range(layers)]
+        widths = [inputs] + [config.hidden] * (config.layers * config.halvings)
         self.layers = nn.ModuleList(
-            EdgeConditionedLayer(width, config.hidden, label) for width, label in zip(widths, labels, strict=True)
+            EdgeConditionedLayer(width, config.hidden, edge_inputs or 1 if number < config.layers else 1)
+            for number, width in enumerate(widths)
         )
         self.norms = nn.ModuleList(BatchNorm(config.hidden) for _ in widths)
         self.head = perceptron(config.hidden, config.hidden, classes, config.classifier_dropout)
@@ -129,7 +122,7 @@ class ECC(GraphModel):
 
 
 class Level(NamedTuple):
-    """A batch after so many halvings."""
+    """A batch after some halvings."""
 
     batch: ListedBatch
     """Its edges are the labelled ones."""
@@ -155,8 +148,11 @@ class EdgeConditionedLayer(nn.Module):
         filters = F.pad(filters, (0, 1), value=1.0)  # the last one carries b_2
         if level.label is None:  # the same Θ for all edges
             theta = filters @ self.theta.weight.unflatten(1, (FILTERS + 1, -1))  # [out, 1, width]
-            return self.root(h) + F.linear(level.batch.aggregate(level.batch.ones, h), theta.squeeze(1))
-        return self.root(h) + self.theta(level.batch.aggregate_kinds(filters, h).flatten(1))
+            messages = F.linear(level.batch.aggregate(level.batch.ones, h), theta.squeeze(1))
+        else:
+            messages = self.theta(level.batch.aggregate_kinds(filters, h).flatten(1))
+        out: Tensor = self.root(h) + messages
+        return out
 
 
 def coarsened(batch: PackedBatch, halvings: int) -> list[Level]:

@@ -19,8 +19,8 @@ Choices:
   has A + 2I, the code A + I.
 - The code takes one graph at a time with dense matrices; here a batch is one sparse matrix.
 - The code fails on graphs of one node and removes isolated nodes; here they stay and min(n, ·) does the rest.
-- Equal scores are decided by the order of the nodes, as in the code: see :mod:`sargnn.systems.sagpool`. Steps of two
-  soon make a small graph complete, and then all its nodes are alike: such graphs tie whatever their inputs are.
+- Ties are broken by the order of the nodes, as in the code: see :mod:`sargnn.systems.sagpool`. Steps of two soon make a
+  small graph complete: then all its nodes tie.
 - The published accuracy is the highest test accuracy over all epochs.
 - Node scores: the softmax of z over the nodes that a level keeps; 0 for all others.
 """
@@ -38,34 +38,33 @@ from torch.nn import functional as F
 
 from sargnn.batching import Batch, ListedBatch, PackedBatch
 from sargnn.errors import InputError
-from sargnn.nn.graph_model import Encoding, GraphModel
-from sargnn.systems.base import TIE, dropout, listed_batch, node_ranks, require_at_least, require_share
+from sargnn.nn.graph_model import Encoding, Hyperparameters
+from sargnn.systems.base import TIE, PackedModel, dropout, listed_batch, node_ranks
 
 __all__ = ["GraphUNet", "GraphUNetConfig"]
 
 
 @dataclass(frozen=True)
-class GraphUNetConfig:
-    """What a Graph U-Net is; the defaults are those of the published code for PROTEINS."""
+class GraphUNetConfig(Hyperparameters):
+    """Hyperparameters of Graph U-Net; the defaults are those of the published code for PROTEINS."""
 
     hidden: int = 64
     """Features of a node."""
     ratios: tuple[float, ...] = (0.9, 0.8, 0.7)
-    """Share of the nodes that each level keeps, rounded down; as many levels as ratios."""
+    """Fraction of the nodes that each level keeps, rounded down; as many levels as ratios."""
     classifier: int = 512
     """Features of the classifier's hidden layer."""
     dropout: float = 0.3
     """Dropout before every map."""
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "hidden", "classifier")
-        require_share(self, "dropout")
+        super().__post_init__()
         for ratio in self.ratios:
             if not 0 < ratio <= 1:
                 raise InputError(f"model.ratios: got {ratio}, expected more than 0, at most 1")
 
 
-class GraphUNet(GraphModel):
+class GraphUNet(PackedModel):
     """Down and up through smaller and smaller graphs; its node scores are those of every pooling.
 
     >>> model = GraphUNet(GraphUNetConfig(hidden=16), inputs=4, classes=2)
@@ -73,13 +72,9 @@ class GraphUNet(GraphModel):
     torch.Size([2, 2])
     """
 
-    layouts = ("packed",)
-    stacked_layouts = ()
-
     def __init__(self, config: GraphUNetConfig, inputs: int, classes: int) -> None:
         super().__init__()
-        self.config = config
-        c = config
+        self.config = c = config
         depth = len(c.ratios)
         self.start = nn.Linear(inputs, c.hidden)
         self.down = nn.ModuleList(nn.Linear(c.hidden, c.hidden) for _ in range(depth))
@@ -93,8 +88,7 @@ class GraphUNet(GraphModel):
 
     def encode(self, batch: Batch) -> Encoding:
         assert isinstance(batch, PackedBatch)
-        entries = _entries(batch.source, batch.target, len(batch.x))
-        level = Level.of(_batch(batch.x, batch.graph, batch, entries))
+        level = Level.of(coarser(batch))
         start = h = self._convolve(self.start, batch.x, level)
         levels, origin = [], torch.arange(len(batch.x), device=batch.x.device)
         node_scores: list[Tensor] = []
@@ -147,15 +141,11 @@ def best(z: Float[Tensor, " N"], ratio: float, batch: ListedBatch) -> Int[Tensor
     return (node_ranks(z.detach().round(decimals=TIE), batch) < left[batch.graph]).nonzero().squeeze(1)
 
 
-def coarser(batch: ListedBatch, kept: Int[Tensor, " kept"]) -> ListedBatch:
-    """The kept nodes, joined where at most two steps led from one to the other."""
-    return _batch(batch.x[kept], batch.graph[kept], batch, _entries(batch.source, batch.target, len(batch.graph), kept))
-
-
-def _batch(x: Tensor, graph: Tensor, of: ListedBatch, entries: tuple[Tensor, Tensor]) -> ListedBatch:
-    """Those nodes of a batch, each of its graph, with these edges."""
-    nodes = F.pad(torch.bincount(graph, minlength=of.num_graphs).cumsum(0), (1, 0))
-    return listed_batch(x, nodes, *entries)
+def coarser(batch: ListedBatch, kept: Int[Tensor, " kept"] | None = None) -> ListedBatch:
+    """The kept nodes, joined where at most two steps led from one to the other; without ``kept``, the batch itself."""
+    x, graph = (batch.x, batch.graph) if kept is None else (batch.x[kept], batch.graph[kept])
+    nodes = F.pad(torch.bincount(graph, minlength=batch.num_graphs).cumsum(0), (1, 0))
+    return listed_batch(x, nodes, *_entries(batch.source, batch.target, len(batch.graph), kept))
 
 
 @torch.compiler.disable

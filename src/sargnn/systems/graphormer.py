@@ -16,14 +16,12 @@ the token.
 
 Choices:
 
-- Published tables look up integer node types; here inputs go through a linear map, which is the same for one-hot labels
-  and serves attributes too.
-- Nodes further apart than ``model.max_distance`` - 1, or in different parts of the graph, do not attend to each other,
-  as in the published code: they talk through the token.
-- Of several shortest paths the published code takes one, which depends on the order of the nodes; here c is the mean
-  over all of them. Its embedding of edge types, followed by a matrix of each place, is one matrix W_l.
-- Sizes: the published ones (12 layers, d = 80, up to 768) are for millions of molecules; nothing is published for these
-  sets. Degrees beyond the table share its last row.
+- The published code embeds integer node types; here a linear map does the same for one-hot labels and takes attributes.
+- Nodes at distance ``model.max_distance`` or more, or unconnected, attend only through the token, as published.
+- Of several shortest paths the published code takes one, depending on the order of the nodes; here c is the mean over
+  all of them. Its embedding of edge types and matrix per place are one matrix W_l.
+- The published sizes (12 layers, d = 80 to 768) are for millions of molecules; none are published for these sets.
+  Degrees beyond the table share its last row.
 - Warm-up of the learning rate is not offered; the schedule is that of all systems.
 - Node scores: the attention that the token pays to the nodes in each layer, the mean of its heads, without the part
   that it pays to itself.
@@ -41,18 +39,18 @@ from torch.nn import functional as F
 from sargnn.batching import PaddedBatch
 from sargnn.errors import InputError
 from sargnn.nn.edges import edge_inputs_of
-from sargnn.nn.graph_model import Encoding
-from sargnn.systems.base import DenseModel, dropout, is_concrete, require_at_least, require_share
+from sargnn.nn.graph_model import Encoding, Hyperparameters
+from sargnn.systems.base import DenseModel, dropout, is_concrete
 
 __all__ = ["Graphormer", "GraphormerConfig", "path_means", "shortest_paths"]
 
 NEVER = -1e30
-"""Added to a score whose weight shall be 0. Not infinity: a row of nothing but -inf would have no softmax."""
+"""Added to a score whose weight shall be 0; a row of -inf would have no softmax."""
 
 
 @dataclass(frozen=True)
-class GraphormerConfig:
-    """What a Graphormer is: sizes for sets of a few hundred graphs."""
+class GraphormerConfig(Hyperparameters):
+    """Hyperparameters of Graphormer: sizes for sets of a few hundred graphs."""
 
     layers: int = 4
     """Transformer blocks."""
@@ -68,8 +66,7 @@ class GraphormerConfig:
     """Dropout of attention weights and of what each block adds."""
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden", "heads", "max_degree", "max_distance")
-        require_share(self, "dropout")
+        super().__post_init__()
         if self.hidden % self.heads:
             raise InputError(f"model.heads: got {self.heads}, expected a divisor of model.hidden = {self.hidden}")
 
@@ -148,14 +145,12 @@ class Block(nn.Module):
     def forward(
         self, h: Float[Tensor, "B n d"], bias: Float[Tensor, "B heads n n"]
     ) -> tuple[Float[Tensor, "B n d"], Float[Tensor, "B heads n n"]]:
-        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self._projected(h))
+        parts = self.query_key_value(self.norms[0](h)).chunk(3, dim=-1)
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts)
         attention = (q * q.shape[-1] ** -0.5 @ k.mT + bias).softmax(-1)
         read = self._drop(attention) @ v
         h = h + self._drop(self.out(read.transpose(1, 2).flatten(-2)))
         return h + self._drop(self.feed_forward(self.norms[1](h))), attention
-
-    def _projected(self, h: Tensor) -> tuple[Tensor, ...]:
-        return self.query_key_value(self.norms[0](h)).chunk(3, dim=-1)
 
     def _drop(self, h: Tensor) -> Tensor:
         return dropout(h, self.dropout if self.training else 0.0)

@@ -16,12 +16,11 @@ node encoding ``substructures``: without it this model is GIN.
 
 Choices:
 
-- Which structures is decided by ``data.substructures``. Rings find what molecules are made of (MUTAG has no triangle at
-  all), cliques what communities are made of. On TRIANGLES the label is a linear function of the sum of ``ring3``: any
-  GSN with triangles and sum readout counts them; the published 76 % must have been without one of the two.
-- The published code gives every distinct count of the whole data set, test graphs included, its own column. Here a
-  count is a number over its deviation on the training nodes: nothing is learnt from test graphs, and no count is
-  unknown.
+- ``data.substructures`` names the structures: rings for molecules (MUTAG has no triangle), cliques for communities. On
+  TRIANGLES the label is a linear function of the sum of ``ring3``: any GSN with triangles and sum readout counts them;
+  the published 76 % must have been without one of the two.
+- The published code has a column for every distinct count of the whole set, test graphs included. Here a count is
+  divided by its deviation on the training nodes: nothing is learnt from test graphs.
 - The edge form GSN-e, which counts at edges, is not here.
 - Structures are not induced (a ring may have chords), the published default.
 - Rings of more than 6 nodes are not counted (the published search goes to 12).
@@ -38,16 +37,15 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from sargnn.batching import Batch
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import require_at_least, require_share
 
 __all__ = ["GSN", "GSNConfig"]
 
 
 @dataclass(frozen=True)
-class GSNConfig:
-    """What a GSN is; the defaults are those of the published IMDB-BINARY run, but for the sum."""
+class GSNConfig(Hyperparameters):
+    """Hyperparameters of GSN; the defaults are those of the published IMDB-BINARY run, but for the sum."""
 
     layers: int = 4
     """GIN layers."""
@@ -57,10 +55,6 @@ class GSNConfig:
     """How the nodes of every level become a vector: the mean loses how many there are."""
     dropout: float = 0.0
     """Dropout of the graph's vector."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden")
-        require_share(self, "dropout")
 
 
 class GSN(GraphModel):

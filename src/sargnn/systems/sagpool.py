@@ -16,11 +16,9 @@ classified by a perceptron of widths d, d/2.
 Choices:
 
 - Dropped nodes stay in place, masked, instead of being cut out: the same arithmetic in a fixed shape.
-- PyTorch Geometric's ``SAGPooling`` multiplies the scores by a further 1 x 1 weight of which only the sign counts;
-  there is none here.
-- Equal scores (up to rounding) are decided by the order of the nodes, as in the published code. With constant or
-  degree inputs, nodes that 1-WL cannot tell apart tie, and which of them stays changes the induced graph: there the
-  model depends on the order of the nodes.
+- PyTorch Geometric's ``SAGPooling`` has a further 1 x 1 weight on scores of which only the sign counts; not here.
+- Ties (up to rounding) are broken by the order of the nodes, as in the published code. With constant or degree inputs,
+  nodes that 1-WL cannot tell apart tie, and which of them stays changes the induced graph.
 - Node scores: the softmax of z over the nodes that a block keeps; 0 for those it drops.
 """
 
@@ -34,29 +32,28 @@ from torch import Tensor, nn
 
 from sargnn.batching import Batch
 from sargnn.errors import InputError
-from sargnn.nn.graph_model import Encoding, GraphModel
-from sargnn.systems.base import TIE, graph_max, node_ranks, real_nodes, require_at_least, require_share
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
+from sargnn.systems.base import TIE, NodeValues, graph_max, node_ranks, real_nodes
 
 __all__ = ["SAGPool", "SAGPoolConfig"]
 
 
 @dataclass(frozen=True)
-class SAGPoolConfig:
-    """What a SAGPool is; the defaults are those of the published code."""
+class SAGPoolConfig(Hyperparameters):
+    """Hyperparameters of SAGPool; the defaults are those of the published code."""
 
+    AT_LEAST = (("hidden", 2),)
     layers: int = 3
     """Blocks of convolution and pooling."""
     hidden: int = 128
     """d, features of a node after each block."""
     ratio: float = 0.5
-    """Share of the nodes that a block keeps, rounded up."""
+    """Fraction of the nodes that a block keeps, rounded up."""
     dropout: float = 0.5
     """Dropout inside the classifier."""
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers")
-        require_at_least(self, 2, "hidden")
-        require_share(self, "dropout")
+        super().__post_init__()
         if not 0 < self.ratio <= 1:
             raise InputError(f"model.ratio: got {self.ratio}, expected more than 0, at most 1")
 
@@ -97,18 +94,16 @@ class SAGPool(GraphModel):
 
 
 def convolve(
-    h: Float[Tensor, "*nodes d_in"], kept: Float[Tensor, "*nodes"], linear: nn.Module, batch: Batch
+    h: Float[Tensor, "*nodes d_in"], kept: NodeValues, linear: nn.Module, batch: Batch
 ) -> Float[Tensor, "*nodes d_out"]:
     """GCN(H) on the graph induced by the kept nodes."""
     edges = batch.ones * batch.at_target(kept) * batch.at_source(kept)
     scale = batch.neighbour_sum(edges, kept).clamp(min=1).rsqrt()
-    weights = edges * batch.at_target(scale) * batch.at_source(scale)
-    return linear(batch.aggregate(weights, h))
+    out: Tensor = linear(batch.aggregate(edges * batch.at_target(scale) * batch.at_source(scale), h))
+    return out
 
 
-def best(
-    z: Float[Tensor, "*nodes"], kept: Float[Tensor, "*nodes"], ratio: float, batch: Batch
-) -> Float[Tensor, "*nodes"]:
+def best(z: NodeValues, kept: NodeValues, ratio: float, batch: Batch) -> NodeValues:
     """1 at the ⌈ratio n⌉ nodes of highest ``z`` among the n kept ones of each graph.
 
     >>> from sargnn.batching import PackedBatch

@@ -19,13 +19,12 @@ joins the loss in training, with t held fixed.
 
 Choices:
 
-- The code has z = ReLU([x, 90 A³ x]), fixed; the papers learn one layer. Sums over walks reach thousands on dense
-  graphs, which would make every q uniform or one-hot: they are batch-normalised.
-- The code starts from K-means over all nodes, test nodes included. Here the landmarks start as normal random numbers,
-  at the scale of z, and nothing is seen of test graphs.
-- The code's head is five linear maps in a row without anything between them; here a perceptron.
+- The code has a fixed z = ReLU([x, 90 A³ x]); the papers learn one layer. Sums over walks reach thousands on dense
+  graphs, which would make q uniform or one-hot: they are batch-normalised.
+- The code initialises landmarks by K-means over all nodes, test nodes included; here they are normal random numbers.
+- The code's head is five linear maps in a row; here a perceptron.
 - Dividing by p pᵀ loses the size of a graph, so p is an input too (as in the code for PROTEINS alone).
-- t is computed over the batch, not once an epoch over the whole set, and without the gradient that the code leaves in.
+- t is computed over the batch, not once per epoch over the whole set, and without the gradient that the code leaves in.
 - The further loss of the AAAI version, which keeps near nodes near, is not here.
 - No node scores; q says which landmark a node belongs to.
 """
@@ -39,18 +38,19 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from sargnn.batching import Batch
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
 from sargnn.nn.memory import perceptron
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import real_nodes, require_at_least, require_share
+from sargnn.systems.base import real_nodes
 
 __all__ = ["SLIM", "SLIMConfig", "assignment", "clustering_loss", "interactions"]
 
 
 @dataclass(frozen=True)
-class SLIMConfig:
-    """What a SLIM is."""
+class SLIMConfig(Hyperparameters):
+    """Hyperparameters of SLIM."""
 
+    AT_LEAST = (("hops", 0), ("clustering", 0))
     landmarks: int = 20
     """K; published: 100."""
     hops: int = 3
@@ -63,11 +63,6 @@ class SLIMConfig:
     """Weight of the clustering loss."""
     dropout: float = 0.0
     """Dropout inside the classifier."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "landmarks", "hidden", "classifier")
-        require_at_least(self, 0, "hops", "clustering")
-        require_share(self, "dropout")
 
 
 class SLIM(GraphModel):

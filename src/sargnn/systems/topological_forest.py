@@ -1,14 +1,13 @@
 r"""Topological forest: histograms of simple node measures, classified by a random forest. No message passing, no
-gradient: a yardstick that is hard to beat under a strict protocol.
+gradient: a baseline that is hard to beat under a strict protocol.
 
 Reference: C. Cai, Y. Wang, "A simple yet effective baseline for non-attributed graph classification", 2018 (local
 degree profile, LDP); J. Adamczyk, W. Czech, "Strengthening structural baselines for graph classification using Local
 Topological Profile", ICCS 2023 (LTP), and the code published with it; L. Breiman, "Random Forests", 2001.
 
-The node inputs are those of every system and the encoding ``topology``
-(:mod:`sargnn.data.features.degree_profiles`): degree, least, largest, mean and
-deviation of the neighbours' degrees, and betweenness, Jaccard index and local degree score of the node's edges. With
-b bins between the least and the largest value l, h that an input has on the training nodes,
+The node inputs are those of every system and the encoding ``topology`` (:mod:`sargnn.data.features.degree_profiles`):
+degree, least, largest, mean and deviation of the neighbours' degrees, and betweenness, Jaccard index and local degree
+score of the node's edges. With b bins between the least and the largest value l, h of an input on the training nodes,
 
 .. math::
     g_{ck} = \big|\{ i : \min(\lfloor b\,(x_{ic} - l_c) / (h_c - l_c) \rfloor, b - 1) = k \}\big|, \qquad
@@ -19,16 +18,14 @@ where each of the T trees is grown by scikit-learn on a sample of the training g
 Choices:
 
 - The published code has histograms over *edges* of the three measures of edges. Here a node has the mean over its
-  edges, so that the profile is a node input as any other, cached and usable by every model.
-- The published code divides the range of each *graph* into bins, so that the same bin means another value in another
-  graph. Here bins are those of the training nodes; what lies outside counts in the first or last bin.
+  edges, so that the profile is a node encoding for every model.
+- The published code has bins per *graph*, so that a bin means different values in different graphs. Here bins are those
+  of the training nodes; what lies outside counts in the first or last bin.
 - Counts are not divided by the number of nodes, as in the published code: the size of a graph is seen.
-- The published method sees the structure alone. Here labels and attributes are inputs too, as they are of every system;
+- The published method sees the structure alone. Here labels and attributes are inputs too;
   ``data.encodings=topology`` leaves them out.
-- Forests are fitted, not trained: there is one epoch, and ``training.batch_size``, ``learning_rate`` and so on have
-  nothing to say; ``class_weights``, ``sampling`` and ``seed`` have.
-- Trees are stored as arrays of numbers beside the weights of other models, and are walked here: a model folder holds
-  nothing that scikit-learn would have to unpickle.
+- Forests are fitted in one epoch: of the training config only ``class_weights``, ``sampling`` and ``seed`` matter.
+- Trees are stored as arrays, like the weights of other models: nothing in a model folder is unpickled.
 - No node scores.
 """
 
@@ -48,8 +45,8 @@ from sargnn.batching import Batch, PackedBatch
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.graphs import chunks
 from sargnn.errors import InputError
-from sargnn.nn.graph_model import Encoding, GraphModel
-from sargnn.systems.base import require_at_least
+from sargnn.nn.graph_model import Encoding, Hyperparameters
+from sargnn.systems.base import PackedModel
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestClassifier
@@ -59,12 +56,12 @@ __all__ = ["Forest", "TopologicalForest", "TopologicalForestConfig"]
 AT_ONCE = 512
 """Graphs in a batch while the training graphs are described."""
 BORDER = 1e-4
-"""Share of a bin by which a value counts as above its border: equal values may differ by rounding."""
+"""Fraction of a bin by which a value counts as above its border: equal values may differ by rounding."""
 
 
 @dataclass(frozen=True)
-class TopologicalForestConfig:
-    """What a topological forest is; the defaults are the published ones."""
+class TopologicalForestConfig(Hyperparameters):
+    """Hyperparameters of the topological forest; the defaults are the published ones."""
 
     trees: int = 500
     """T, trees of the forest."""
@@ -73,11 +70,8 @@ class TopologicalForestConfig:
     leaf: int = 1
     """Training graphs in a leaf at least; more of them make smaller trees."""
 
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "trees", "bins", "leaf")
 
-
-class TopologicalForest(GraphModel):
+class TopologicalForest(PackedModel):
     """Histograms of the node inputs and a forest on them; until it is fitted it finds all classes equally probable.
 
     >>> model = TopologicalForest(TopologicalForestConfig(), inputs=4, classes=2)
@@ -85,8 +79,6 @@ class TopologicalForest(GraphModel):
     [[0.5, 0.5]]
     """
 
-    layouts = ("packed",)
-    stacked_layouts = ()
     fits_directly = True
     head: Forest
     low: Tensor
@@ -129,10 +121,8 @@ class TopologicalForest(GraphModel):
             n_jobs=torch.get_num_threads(),
         ).fit(described.cpu().numpy(), y.cpu().numpy())
         self.head.take(forest)
-        losses = [
-            F.cross_entropy(self.head(vectors), own, reduction="sum")
-            for vectors, own in zip(described.split(AT_ONCE), y.split(AT_ONCE), strict=True)
-        ]
+        parts_of = zip(described.split(AT_ONCE), y.split(AT_ONCE), strict=True)
+        losses = [F.cross_entropy(self.head(vectors), own, reduction="sum") for vectors, own in parts_of]
         return float(torch.stack(losses).sum()) / len(graphs)
 
     def resize_to(self, tensors: Mapping[str, Tensor]) -> None:
@@ -162,7 +152,7 @@ class Forest(nn.Module):
         self._hold(torch.zeros(1).double(), torch.full((1, classes), 1 / classes).double())
 
     def _hold(self, threshold: Tensor, shares: Tensor) -> None:
-        """Numbers that were learnt are parameters, as those of other models, though no gradient reaches them."""
+        """What was learnt is a parameter, as in other models, though no gradient reaches it."""
         self.threshold = nn.Parameter(threshold, requires_grad=False)
         self.shares = nn.Parameter(shares, requires_grad=False)
 
@@ -171,7 +161,7 @@ class Forest(nn.Module):
         return self.probabilities(x).clamp(min=1e-15).log()
 
     def probabilities(self, x: Float[Tensor, "B width"]) -> Float[Tensor, "B classes"]:
-        """float64: the mean over the trees of the shares of the classes in the leaf that is reached."""
+        """float64: the mean over the trees of the fractions of the classes in the leaf that is reached."""
         x = x.float()  # as scikit-learn compares
         at = self.root.expand(len(x), -1)
         while True:

@@ -17,13 +17,11 @@ In both, the sums over the nodes of every layer are classified by one linear map
 
 Choices:
 
-- Blocks are as wide as the node inputs in the published code, which leaves 1 or 2 features for degree or coordinates;
-  here a linear map brings inputs to ``model.hidden`` first.
-- The sample is drawn anew in every pass, in evaluation too, as published; there the draws of a seed are always the
-  same. ``model.neighbours`` = none takes every neighbour once: nothing is drawn, and the order of nodes does not
-  matter.
-- Variant 2 takes one graph a step in the published code, so that its batch normalisation sees one graph and fails on a
-  graph of one node; here it sees the batch.
+- Blocks are as wide as the node inputs in the published code (1 or 2 features for degree or coordinates); here a linear
+  map brings inputs to ``model.hidden`` first.
+- The sample is drawn anew in every pass, in evaluation too, as published. ``model.neighbours`` = none takes every
+  neighbour once: nothing is drawn, and the order of nodes does not matter.
+- In the published code the normalisation of variant 2 sees one graph and fails on one node; here it sees the batch.
 - Label smoothing of 0.1 and clipped gradients are not offered: all systems share one loss.
 - One attention head, as published. No node scores: attention is between nodes.
 """
@@ -39,16 +37,16 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sargnn.batching import Batch, ListedBatch, PackedBatch
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, Hyperparameters
 from sargnn.nn.norm import BatchNorm
-from sargnn.systems.base import PaddedGroup, dropout, listed_batch, padded_groups, require_at_least, require_share
+from sargnn.systems.base import PackedModel, PaddedGroup, dropout, listed_batch, padded_groups
 
 __all__ = ["UGformer", "UGformerConfig", "neighbour_sequences"]
 
 
 @dataclass(frozen=True)
-class UGformerConfig:
-    """What a UGformer is."""
+class UGformerConfig(Hyperparameters):
+    """Hyperparameters of UGformer."""
 
     variant: Literal["neighbours", "all-nodes"] = "neighbours"
     """What a node attends to: neighbours (variant 1), or all nodes before a sum over neighbours (variant 2)."""
@@ -65,14 +63,8 @@ class UGformerConfig:
     dropout: float = 0.5
     """Dropout in the blocks and of the graph's vector."""
 
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "layers", "hidden", "blocks", "feed_forward")
-        if self.neighbours is not None:
-            require_at_least(self, 1, "neighbours")
-        require_share(self, "dropout")
 
-
-class UGformer(GraphModel):
+class UGformer(PackedModel):
     """Transformer blocks over neighbours or over all nodes, read out by sums at every layer.
 
     >>> model = UGformer(UGformerConfig(hidden=16), inputs=4, classes=2)
@@ -80,13 +72,9 @@ class UGformer(GraphModel):
     torch.Size([2, 2])
     """
 
-    layouts = ("packed",)
-    stacked_layouts = ()
-
     def __init__(self, config: UGformerConfig, inputs: int, classes: int) -> None:
         super().__init__()
-        self.config = config
-        c = config
+        self.config = c = config
         layer = AllNodes if c.variant == "all-nodes" else Neighbours
         self.inputs = nn.Linear(inputs, c.hidden)
         self.layers = nn.ModuleList(layer(c) for _ in range(c.layers))
@@ -153,7 +141,8 @@ class Transformer(nn.ModuleList):
             attended = last.self_attn(query, sequences, sequences, key_padding_mask=mask, need_weights=False)[0][:, 0]
         first = last.norm1(h + dropout(attended, p))
         widened = dropout(F.relu(last.linear1(first)), p)
-        return last.norm2(first + dropout(last.linear2(widened), p))
+        out: Tensor = last.norm2(first + dropout(last.linear2(widened), p))
+        return out
 
     def _mask(self, h: Tensor, absent: Tensor) -> Tensor:
         # As a number: PyTorch's fast path for masks drops the absent places, and with them the shape.
@@ -167,8 +156,9 @@ def _attended(
     d = h.shape[-1]
     query, key, value = F.linear(h, attention.in_proj_weight, attention.in_proj_bias).split(d, dim=-1)
     scores = within.edges.compare_ends(query, key).view_as(within.absent) * d**-0.5
-    shares = dropout(scores.masked_fill(within.absent, float("-inf")).softmax(-1), p)
-    return attention.out_proj(within.edges.aggregate(shares.flatten(), value))
+    weights = dropout(scores.masked_fill(within.absent, float("-inf")).softmax(-1), p)
+    attended: Tensor = attention.out_proj(within.edges.aggregate(weights.flatten(), value))
+    return attended
 
 
 class Neighbours(nn.Module):

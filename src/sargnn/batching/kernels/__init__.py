@@ -1,7 +1,7 @@
 """Sums over nodes and neighbours of many small graphs, written in C for CPUs.
 
-``kernels.c`` is compiled when it is first needed, in half a second, by the machine's own C compiler, and kept in the
-cache folder. Without a compiler there are no kernels, and PyTorch's operations do the same, more slowly.
+The machine's C compiler compiles ``kernels.c`` when first needed, in half a second, into the cache folder. Without a
+compiler PyTorch's operations do the same, more slowly.
 """
 
 from sargnn.batching.kernels.library import library

@@ -238,15 +238,18 @@ void aggregate_kinds_backward(int threads, int64_t graphs, int64_t d, int64_t ki
 {
     EACH_GRAPH {
         REAL part[d];
-        memset(grad_h + node_ptr[b] * d, 0, (node_ptr[b + 1] - node_ptr[b]) * d * sizeof(REAL));
+        if (grad_h)
+            memset(grad_h + node_ptr[b] * d, 0, (node_ptr[b + 1] - node_ptr[b]) * d * sizeof(REAL));
         for (int64_t i = node_ptr[b]; i < node_ptr[b + 1]; i++)
             for (int64_t e = edge_ptr[i]; e < edge_ptr[i + 1]; e++) {
                 const REAL *from = grad_out + i * kinds * d;
-                REAL *to = grad_h + source[e] * d;
-                for (int64_t k = 0; k < kinds; k++)
+                for (int64_t k = 0; grad_w && k < kinds; k++)
                     grad_w[e * kinds + k] = dot(d, from + k * d, h + source[e] * d);
-                sum_rows(d, kinds, 0, w + e * kinds, from, part);
-                combine(d, to, 1, to, 1, part);
+                if (grad_h) {
+                    REAL *to = grad_h + source[e] * d;
+                    sum_rows(d, kinds, 0, w + e * kinds, from, part);
+                    combine(d, to, 1, to, 1, part);
+                }
             }
     }
 }

@@ -21,7 +21,7 @@ __all__ = ["library"]
 SOURCE = Path(__file__).with_name("kernels.c")
 FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fPIC", "-shared")
 THREADS = (("-fopenmp",), ())
-"""With threads, or, where the compiler has no OpenMP, as Apple's, without."""
+"""With threads, or without where the compiler has no OpenMP, as Apple's."""
 TYPES = {torch.float32: "float", torch.float64: "double"}
 
 _log = logging.getLogger(__name__)
@@ -29,10 +29,7 @@ _log = logging.getLogger(__name__)
 
 @cache
 def library(dtype: torch.dtype) -> ctypes.CDLL | None:
-    """The functions of ``kernels.c`` for numbers of that type; none where they cannot be had.
-
-    ``SARGNN_KERNELS=0`` does without them.
-    """
+    """The functions of ``kernels.c`` for that type; None where they cannot be compiled or if ``SARGNN_KERNELS=0``."""
     if dtype not in TYPES or os.environ.get("SARGNN_KERNELS") == "0":
         return None
     for threads in THREADS:
@@ -45,7 +42,7 @@ def library(dtype: torch.dtype) -> ctypes.CDLL | None:
 
 
 def _loaded(command: list[str]) -> ctypes.CDLL:
-    """The library that this command makes, from the cache if it is there and whole."""
+    """The library that this command compiles, from the cache if it is there and intact."""
     made_of = (SOURCE.read_bytes(), *map(str.encode, command), _processor())
     path = _own_folder() / f"{hashlib.sha256(b'|'.join(made_of)).hexdigest()[:16]}.so"
     if path.exists():
@@ -60,8 +57,8 @@ def _loaded(command: list[str]) -> ctypes.CDLL:
 
 
 def _own_folder() -> Path:
-    """Where libraries are kept: in the user's own cache, whatever else is shared (``SARGNN_DATA``), and never in a
-    folder that others can write to, because what is there is executed."""
+    """The user's own cache, even where ``SARGNN_DATA`` is shared: never a folder that others can write to, because what
+    is in it is executed."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sargnn" / "kernels"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.stat()

@@ -37,50 +37,58 @@ class Sums:
 
     def attend(self, g: Float[Tensor, "B d"], h: Float[Tensor, "N d"]) -> Float[Tensor, " N"]:
         """``a_j = softmax_j(g_b . h_j)`` over the nodes of each graph."""
-        return _Attend.apply(g, h, self, False)
+        return _applied(_Attend, g, h, self, False)
 
     def read(self, g: Float[Tensor, "B d"], h: Float[Tensor, "N d"]) -> Float[Tensor, "B d"]:
         """``sum_j a_j h_j`` with a as above."""
-        return _Attend.apply(g, h, self, True)
+        return _applied(_Attend, g, h, self, True)
 
     def pool(self, w: Float[Tensor, " N"], h: Float[Tensor, "N d"]) -> Float[Tensor, "B d"]:
         """``sum_j w_j h_j`` over the nodes of each graph."""
-        return _Pool.apply(w, h, self)
+        return _applied(_WeightedSum, w, h, self, "pool")
 
     def aggregate(self, w: Float[Tensor, "*P E"], h: Float[Tensor, "*P N d"]) -> Float[Tensor, "*P N d"]:
         """``sum_j w_ij h_j`` over the neighbours of each node."""
-        return _Aggregate.apply(w, h, self)
+        return _applied(_WeightedSum, w, h, self, "aggregate")
 
     def aggregate_kinds(self, w: Float[Tensor, "E K"], h: Float[Tensor, "N d"]) -> Float[Tensor, "N K d"]:
         """``sum_j w_ijk h_j`` over the neighbours of each node, for each of the K weights of an edge."""
-        return _AggregateKinds.apply(w, h, self)
+        return _applied(_WeightedSum, w, h, self, "aggregate_kinds")
 
     def compare(self, g: Float[Tensor, "N d"], h: Float[Tensor, "N d"]) -> Float[Tensor, " E"]:
         """``g_i . h_j`` of every edge j -> i."""
-        return _Compare.apply(g, h, self)
+        return _applied(_Compare, g, h, self)
 
     def weighted_mean(
         self, w: Float[Tensor, " E"], t: Float[Tensor, " N"], z: Float[Tensor, "N d"]
     ) -> Float[Tensor, "N d"]:
         """``sum_j w_ij t_j z_j / sum_j w_ij t_j`` over the neighbours of each node; w has no gradient."""
-        return _WeightedMean.apply(w, t, z, self)
+        return _applied(_WeightedMean, w, t, z, self)
+
+    @property
+    def graphs(self) -> int:
+        return len(self.node_ptr) - 1
 
     @property
     def edges(self) -> tuple[Tensor, Tensor, Tensor]:
-        """What functions that follow edges take."""
+        """The structure that functions over edges take."""
         return self.node_ptr, self.edge_ptr, self.source
 
-    def call(self, name: str, sizes: int | tuple[int, ...], *tensors: Tensor | None) -> None:
-        """A function of the library, over all graphs."""
+    def call(self, name: str, sizes: tuple[int, ...], *tensors: Tensor | None) -> None:
+        """Call a function of the library over all graphs."""
         pointers = (c_void_p(None if tensor is None else tensor.data_ptr()) for tensor in tensors)
-        graphs, sizes = len(self.node_ptr) - 1, (sizes,) if isinstance(sizes, int) else sizes
-        getattr(self.library, name)(c_int(torch.get_num_threads()), *map(c_int64, (graphs, *sizes)), *pointers)
+        getattr(self.library, name)(c_int(torch.get_num_threads()), *map(c_int64, (self.graphs, *sizes)), *pointers)
 
 
 def drop(h: Float[Tensor, "..."], p: float, library: CDLL) -> Float[Tensor, "..."]:
     """Each number 0 with probability p, the others divided by 1 - p, as ``torch.nn.functional.dropout``."""
     seed = int(torch.randint(2**63 - 1, ()))  # one draw of PyTorch's generator, so that its seed decides
-    return _Drop.apply(h, p, seed, library)
+    return _applied(_Drop, h, p, seed, library)
+
+
+def _applied(function: type[Function], *arguments: Any) -> Tensor:
+    result: Tensor = function.apply(*arguments)
+    return result
 
 
 class _Attend(Function):
@@ -90,7 +98,7 @@ class _Attend(Function):
     def forward(ctx: Any, g: Tensor, h: Tensor, sums: Sums, pooled: bool) -> Tensor:
         g, h = g.contiguous(), h.contiguous()
         a, read = h.new_empty(len(h)), torch.empty_like(g) if pooled else None
-        sums.call("attend", h.shape[1], sums.node_ptr, g, h, a, read)
+        sums.call("attend", h.shape[1:], sums.node_ptr, g, h, a, read)
         ctx.sums, ctx.pooled = sums, pooled
         ctx.save_for_backward(g, h, a)
         return a if read is None else read
@@ -100,88 +108,47 @@ class _Attend(Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
         g, h, a = ctx.saved_tensors
         grad = grad.contiguous()
-        grad_a, grad_read = (None, grad) if ctx.pooled else (grad, None)
+        of_output = (None, grad) if ctx.pooled else (grad, None)
         grad_g, grad_h = torch.empty_like(g), torch.empty_like(h) if ctx.needs_input_grad[1] else None
         room = torch.empty_like(a)
-        ctx.sums.call(
-            "attend_backward", h.shape[1], ctx.sums.node_ptr, g, h, a, grad_a, grad_read, room, grad_g, grad_h
-        )
+        ctx.sums.call("attend_backward", h.shape[1:], ctx.sums.node_ptr, g, h, a, *of_output, room, grad_g, grad_h)
         return grad_g, grad_h, None, None
 
 
-class _Pool(Function):
+class _WeightedSum(Function):
+    """``pool``, ``aggregate`` (of each head or channel in front of w and h) and ``aggregate_kinds``."""
+
     @staticmethod
-    def forward(ctx: Any, w: Tensor, h: Tensor, sums: Sums) -> Tensor:
+    def forward(ctx: Any, w: Tensor, h: Tensor, sums: Sums, name: str) -> Tensor:
         w, h = w.contiguous(), h.contiguous()
-        out = h.new_empty(len(sums.node_ptr) - 1, h.shape[1])
-        sums.call("pool", h.shape[1], sums.node_ptr, w, h, out)
-        ctx.sums = sums
+        kinds = w.shape[1:] if name == "aggregate_kinds" else ()
+        rows, structure = (sums.graphs, (sums.node_ptr,)) if name == "pool" else (h.shape[-2], sums.edges)
+        out = h.new_empty(*h.shape[:-2], rows, *kinds, h.shape[-1])
+        ctx.sums, ctx.name, ctx.rest = sums, name, ((h.shape[-1], *kinds), *structure)
+        for own in _one_by_one(w, h, out):
+            sums.call(name, *ctx.rest, *own)
         ctx.save_for_backward(w, h)
         return out
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+    def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
         w, h = ctx.saved_tensors
-        grad_w, grad_h = _wanted(ctx, w, h)
-        ctx.sums.call("pool_backward", h.shape[1], ctx.sums.node_ptr, w, h, grad_out.contiguous(), grad_w, grad_h)
-        return grad_w, grad_h, None
-
-
-class _Aggregate(Function):
-    @staticmethod
-    def forward(ctx: Any, w: Tensor, h: Tensor, sums: Sums) -> Tensor:
-        w, h = w.contiguous(), h.contiguous()
-        out = torch.empty_like(h)
-        for own_w, own_h, own_out in _one_by_one(w, h, out):
-            sums.call("aggregate", h.shape[-1], *sums.edges, own_w, own_h, own_out)
-        ctx.sums = sums
-        ctx.save_for_backward(w, h)
-        return out
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        w, h = ctx.saved_tensors
-        sums: Sums = ctx.sums
-        grad_w, grad_h = _wanted(ctx, w, h)
+        for_w, for_h, *_ = ctx.needs_input_grad
+        grad_w, grad_h = torch.empty_like(w) if for_w else None, torch.empty_like(h) if for_h else None
         for own in _one_by_one(w, h, grad_out.contiguous(), grad_w, grad_h):
-            sums.call("aggregate_backward", h.shape[-1], *sums.edges, *own)
-        return grad_w, grad_h, None
-
-
-class _AggregateKinds(Function):
-    @staticmethod
-    def forward(ctx: Any, w: Tensor, h: Tensor, sums: Sums) -> Tensor:
-        w, h = w.contiguous(), h.contiguous()
-        out = h.new_empty(len(h), w.shape[1], h.shape[1])
-        sizes = h.shape[1], w.shape[1]
-        sums.call("aggregate_kinds", sizes, *sums.edges, w, h, out)
-        ctx.sums = sums
-        ctx.save_for_backward(w, h)
-        return out
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor, Tensor, None]:
-        w, h = ctx.saved_tensors
-        sums: Sums = ctx.sums
-        sizes, grad_w, grad_h = (h.shape[1], w.shape[1]), torch.empty_like(w), torch.empty_like(h)
-        sums.call(
-            "aggregate_kinds_backward", sizes, *sums.edges,
-            w, h, grad_out.contiguous(), grad_w, grad_h,
-        )  # fmt: skip
-        return grad_w, grad_h, None
+            ctx.sums.call(f"{ctx.name}_backward", *ctx.rest, *own)
+        return grad_w, grad_h, None, None
 
 
 class _Compare(Function):
-    """The products are what an edge's weight in ``sum_j w_ij h_j`` has as gradient where g is that of the sum."""
+    """The gradient of w in ``sum_j w_ij h_j`` where g is that of the sum."""
 
     @staticmethod
     def forward(ctx: Any, g: Tensor, h: Tensor, sums: Sums) -> Tensor:
         g, h = g.contiguous(), h.contiguous()
         out = h.new_empty(len(sums.source))
-        sums.call("aggregate_backward", h.shape[1], *sums.edges, None, h, g, out, None)
+        sums.call("aggregate_backward", h.shape[1:], *sums.edges, None, h, g, out, None)
         ctx.sums = sums
         ctx.save_for_backward(g, h)
         return out
@@ -190,10 +157,9 @@ class _Compare(Function):
     @once_differentiable
     def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor, Tensor, None]:
         g, h = ctx.saved_tensors
-        sums: Sums = ctx.sums
         w, grad_g, grad_h = grad_out.contiguous(), torch.empty_like(g), torch.empty_like(h)
-        sums.call("aggregate", h.shape[1], *sums.edges, w, h, grad_g)
-        sums.call("aggregate_backward", h.shape[1], *sums.edges, w, h, g, None, grad_h)
+        ctx.sums.call("aggregate", h.shape[1:], *ctx.sums.edges, w, h, grad_g)
+        ctx.sums.call("aggregate_backward", h.shape[1:], *ctx.sums.edges, w, h, g, None, grad_h)
         return grad_g, grad_h, None
 
 
@@ -201,23 +167,19 @@ class _WeightedMean(Function):
     @staticmethod
     def forward(ctx: Any, w: Tensor, t: Tensor, z: Tensor, sums: Sums) -> Tensor:
         w, t, z = w.contiguous(), t.contiguous(), z.contiguous()
-        share, out = torch.empty_like(w), torch.empty_like(z)
-        sums.call("weighted_mean", z.shape[1], *sums.edges, w, t, z, share, out)
+        fraction, out = torch.empty_like(w), torch.empty_like(z)
+        sums.call("weighted_mean", z.shape[1:], *sums.edges, w, t, z, fraction, out)
         ctx.sums = sums
-        ctx.save_for_backward(t, z, share, out)
+        ctx.save_for_backward(t, z, fraction, out)
         return out
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_out: Tensor) -> tuple[None, Tensor, Tensor, None]:
-        t, z, share, out = ctx.saved_tensors
-        sums: Sums = ctx.sums
-        grad_t, grad_z = torch.empty_like(t), torch.empty_like(z)
-        sums.call(
-            "weighted_mean_backward", z.shape[1], *sums.edges,
-            t, z, share, out, grad_out.contiguous(), grad_t, grad_z,
-        )  # fmt: skip
-        return None, grad_t, grad_z, None
+        t, z, *_ = saved = ctx.saved_tensors
+        grads = torch.empty_like(t), torch.empty_like(z)
+        ctx.sums.call("weighted_mean_backward", z.shape[1:], *ctx.sums.edges, *saved, grad_out.contiguous(), *grads)
+        return None, *grads, None
 
 
 class _Drop(Function):
@@ -241,14 +203,8 @@ def _dropped(h: Tensor, p: float, seed: int, library: CDLL) -> Tensor:
     return out
 
 
-def _wanted(ctx: Any, w: Tensor, h: Tensor) -> tuple[Tensor | None, Tensor | None]:
-    """Room for the gradients of weights and features, where they are asked for."""
-    for_w, for_h = ctx.needs_input_grad[:2]
-    return torch.empty_like(w) if for_w else None, torch.empty_like(h) if for_h else None
-
-
-def _one_by_one(*tensors: Tensor | None) -> Any:
-    """The tensors of each head or channel, or themselves where there are none in front."""
-    if tensors[0] is None or tensors[0].dim() == 1:
-        return [tensors]
-    return zip(*([None] * len(tensors[0]) if tensor is None else tensor for tensor in tensors), strict=True)
+def _one_by_one(w: Tensor, h: Tensor, *more: Tensor | None) -> Any:
+    """The tensors of each head or channel, or themselves where h has none in front."""
+    if h.dim() == 2:
+        return [(w, h, *more)]
+    return zip(w, h, *([None] * len(h) if tensor is None else tensor for tensor in more), strict=True)

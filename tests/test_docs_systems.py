@@ -19,7 +19,7 @@ from sargnn.reproduction.studies import STUDIES
 from sargnn.studies.protocol import assessment_jobs, selection_jobs
 from sargnn.systems import SYSTEMS
 
-DOCS = Path(__file__).parents[2] / "docs" / "systems.md"
+DOCS = Path(__file__).parents[1] / "docs" / "systems.md"
 
 
 def test_every_system_is_in_the_table() -> None:
