@@ -188,7 +188,7 @@ def test_a_store_without_rows_has_no_results(tmp_path: Path) -> None:
 
 def test_every_ablation_finds_its_rows() -> None:
     """Also those of the authors' code, whose rows were computed when it was a setting of sar-gcn."""
-    rows = {record["id"]: record["job"] for record in read_rows(RESULTS / "paper-quick.jsonl.gz")}
+    rows = {record.id: record.job for record in read_rows(RESULTS / "paper-quick.jsonl.gz")}
     study = STUDIES["ablations"](PRESETS["quick"], facts_in(rows.values()).__getitem__)
     of_authors = [job for job in rows.values() if job["system"] == "as-published"]
     assert len(of_authors) == 280
