@@ -94,7 +94,7 @@ def test_on_a_gpu_every_family_would_train_as_an_ensemble(work: Workload) -> Non
     fold = Fold(np.arange(12), np.arange(1), np.arange(0))
     for name, family in FAMILIES.items():
         contender = built(work, name)[name]
-        ensemble = contender.ensemble(fold, TrainingConfig(epochs=1, batch_size=4))
+        ensemble = contender.stack(fold, TrainingConfig(epochs=1, batch_size=4))
         [rows] = list(ensemble)
         assert np.isfinite(rows[0]["train_loss"])
         assert ensemble.models[0].model.config == ModelConfig(hidden=8, **family)

@@ -99,10 +99,9 @@ def test_rows_of_the_assessment_hold_all_there_is_to_report(folder: Path) -> Non
     rows = computed(assessment_jobs(cell, select(cell, [])))
     assert [(row.fold, row.job.repeat) for row in rows] == [(f, r) for f in range(3) for r in (1, 2)]
     for row in rows:
-        assert row.confusion is not None
         assert row.history is not None
-        assert np.sum(row.confusion) == row.test["graphs"] == 8
-        assert np.trace(row.confusion) / 8 == row.test["accuracy"]
+        assert np.sum(row.details["confusion"]) == row.test["graphs"] == 8
+        assert np.trace(row.details["confusion"]) / 8 == row.test["accuracy"]
         assert row.history.keys() == {"train_loss", "validation_loss", "validation_accuracy"}
         assert {len(curve) for curve in row.history.values()} == {row.epochs} == {3}
         best = row.history["validation_loss"][row.best_epoch - 1]

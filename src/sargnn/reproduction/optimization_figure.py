@@ -68,10 +68,9 @@ def _numbers(result: CellResult | None) -> tuple[str, str]:
 
 
 def _claims(results: Results) -> list[Claim]:
+    claim = paper.CLAIMS["optimization"]
     return [
-        judge(
-            f"{paper.CLAIMS['optimization']} ({data})", f"joint against {policy}", 100 * joint.folds, 100 * other.folds
-        )
+        judge(f"{claim} ({data})", f"joint against {policy}", 100 * joint.folds, 100 * other.folds)
         for (policy, data), other in results.items()
         if policy != JOINT and (joint := results.get((JOINT, data)))
     ]

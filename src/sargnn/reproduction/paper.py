@@ -72,7 +72,7 @@ TABLE2: dict[str, tuple[Number, ...]] = {
 """Comparison: system -> accuracy in the order of ``DATA_SETS``."""
 
 SYSTEMS = (*TABLE2, "deepsets", "topological-forest")
-"""The rows of Table 2, and two yardsticks that pass no messages, for which the paper has no value."""
+"""The rows of Table 2, and two baselines that pass no messages, for which the paper has no value."""
 
 TABLE3: dict[str, tuple[Number, Number]] = {
     "chebygin": ((67.0, 3.0), (88.0, 1.0)),
@@ -101,20 +101,8 @@ OTHER_INPUTS = {
 """Published cells that look as if they were run on other inputs than those of the set: by data set, which, and why."""
 
 BOUNDED = (
-    "dgcnn",
-    "chebygin",
-    "dgm",
-    "ugformer",
-    "slim",
-    "gcn",
-    "gin",
-    "sage",
-    "gat",
-    "sar-gcn",
-    "sar-gin",
-    "sar-sage",
-    "sar-gat",
-)
+    "dgcnn", "chebygin", "dgm", "ugformer", "slim", "gcn", "gin", "sage", "gat", "sar-gcn", "sar-gin", "sar-sage", "sar-gat",
+)  # fmt: skip
 """Systems that see no more than the 1-WL test does."""
 
 REASONS = {
@@ -137,7 +125,7 @@ class Preset:
     shapes: int
     """How many other settings of the grid, times the rates: the same for every system."""
     seeds: int
-    """Repeats where a set has one official division."""
+    """Repeats where a set has one official split."""
     widths: tuple[int, ...] = (16, 64, 128)
     """Features of the SAR models in the figures about cost."""
     cost_set: str = "TRIANGLES"
@@ -301,7 +289,7 @@ EQUAL_FLOPS = {
     "gcn": {16: 39, 32: 76, 64: 150, 128: 298},
     "gat": {16: 38, 32: 75, 64: 149, 128: 296},
 }
-"""Backbone -> features of SAR on it -> features of the backbone alone with as many operations a graph, on TRIANGLES."""
+"""Backbone -> features of SAR on it -> features of the backbone alone with as many operations per graph, on TRIANGLES."""
 
 BACKBONE_WIDTH = 64
 """Features of the backbone on which the memory grows."""

@@ -1,4 +1,4 @@
-"""A bundle of jobs and how it is computed, wherever that is: rows come as messages, and so does what goes wrong."""
+"""A bundle of jobs and how it is computed: rows and failures come as messages."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def compute(work: str, jobs: Sequence[Job], device: str) -> Iterator[Message]:
 
 @cache
 def made_by() -> Row:
-    """The package version and, in a checkout, the last commit of the package, marked if it was edited since; where the
-    files came without their repository, the commit that ``SARGNN_COMMIT`` names."""
+    """The package version and its last commit, marked if it was edited since; outside a repository the commit that
+    ``SARGNN_COMMIT`` names."""
     # A package installed inside some other repository has no commit there.
     commit = _git("log", "-1", "--format=%H", "--", ".")
     edited = "-edited" if commit and _git("status", "--short", ".") else ""
@@ -93,7 +93,8 @@ def _git(*arguments: str) -> str:
 
 def find_work(path: str) -> Work:
     module, _, name = path.partition(":")
-    return getattr(importlib.import_module(module), name)
+    work: Work = getattr(importlib.import_module(module), name)
+    return work
 
 
 def first_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Where bundles are computed: what every executor can do, and this process, the simplest one."""
+"""Where bundles are computed: the contract of an executor, and the simplest one, this process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Executor(ABC):
 
     @abstractmethod
     def messages(self, seconds: float) -> Iterator[tuple[int, Message]]:
-        """What the bundles that were started say; if they say nothing, an end after so many seconds."""
+        """What the started bundles say; ends after ``seconds`` if they say nothing."""
 
     @abstractmethod
     def close(self) -> None:

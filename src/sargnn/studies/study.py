@@ -1,4 +1,4 @@
-"""A study: many cells, run through an engine into a store, and read back as results."""
+"""A study: many cells, computed by an engine into a store, and read back as results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Results", "Study", "StudyProgress", "finished_results", "run_study"]
 
 WORK = "sargnn.studies.protocol:work"
 AT_ONCE = 8
-"""Systems or variants of which a GPU trains all jobs on a data set at once."""
+"""Systems or variants of which a GPU trains all jobs on a data set together."""
 
 Results = dict[tuple[str, str], CellResult]
 """By row and column name."""

@@ -35,7 +35,8 @@ class _Worker:
         """Its next message, or that it died."""
         with suppress(EOFError, OSError):
             if self.pipe.poll():
-                return self.pipe.recv()
+                message: Message = self.pipe.recv()
+                return message
         self.process.join(1)  # its pipe ends a moment before it does
         self.stop()
         return Ended("lost", f"its worker process died (exit code {self.process.exitcode})")
