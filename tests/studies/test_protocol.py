@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,6 @@ from sargnn.studies.protocol import (
     selection_jobs,
     work,
 )
-from sargnn.training import settings as settings_module
-from sargnn.training.loop import TrainingConfig
 from sargnn.training.run import TrainingRun, score
 from sargnn.training.settings import Settings
 from tiny import shapes, tiny
@@ -138,9 +136,6 @@ def test_the_seed_of_a_cell_shifts_all_seeds(folder: Path) -> None:
     assert {job.settings.training.seed for job in assessment_jobs(cell, cell.grid * 3)} == {11, 12}
 
 
-# The choice
-
-
 def fake_rows(cell: Cell, *scores: tuple[float, float]) -> list[TrainingRow]:
     """Validation accuracy and loss of each job of the selection."""
     return [TrainingRow(job, *score) for job, score in zip(selection_jobs(cell), scores, strict=True)]
@@ -203,32 +198,6 @@ def test_an_official_division_is_tested_on_its_large_graphs_too(tmp_path: Path) 
     for row in rows:
         assert {part: scores["graphs"] for part, scores in (row.scores or {}).items()} == {"test": 10, "test-large": 10}
     assert len(collect(cell, grid, rows).folds) == 2
-
-
-# Jobs and bundles
-
-
-def test_jobs_keep_their_ids_when_a_field_is_added_to_a_config(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ids() -> list[str]:
-        grid = (Settings.of("gin", {"training.epochs": 5}), Settings.of("gin", {"model.layers": 2}))
-        return [job.id for job in selection_jobs(Cell("x", "f", "gin", grid, folds=2))]
-
-    @dataclass(frozen=True)
-    class Later(TrainingConfig):
-        warm_up: int = 7
-
-    before = ids()
-    monkeypatch.setattr(settings_module, "TrainingConfig", Later)
-    monkeypatch.setattr(settings_module, "_usual", settings_module._usual.__wrapped__)  # which remembers no defaults
-    assert ids() == before
-    assert Settings.of("gin", {"training.warm_up": 8}).changes()["training"] == {"warm_up": 8}
-
-
-def test_a_job_is_read_back_as_the_settings_it_was_made_of() -> None:
-    settings = Settings.of("sar-gat", {"model.heads": 2, "data.encodings": "degree,random-walk", "training.epochs": 7})
-    job = Cell("x", "f", "sar-gat", (settings,), folds=1).job("assess", 0, settings, 3)
-    assert Settings.from_json(job.to_json()["settings"]) == job.settings
-    assert job.settings == replace(settings, training=replace(settings.training, seed=3))
 
 
 def test_bundles_hold_every_job_once_and_never_mix_data() -> None:

@@ -48,10 +48,7 @@ REFERENCES = {
 """What a contender is compared with, if not with pyg-gcn alone."""
 
 GROWTH_BATCHES = (32, 128, 512)
-SHAPES = [
-    *(("nodes", n, n, 2 * n) for n in (10, 20, 40, 80)),
-    *(("edges", m, 25, m) for m in (25, 50, 100, 200)),
-]
+SHAPES = [*(("nodes", n, n, 2 * n) for n in (10, 20, 40, 80)), *(("edges", m, 25, m) for m in (25, 50, 100, 200))]
 """What grows, its size, and the nodes and edges of random graphs of that size."""
 GROWTH_MODELS = (1, 3, 10, 30)
 """Models that train together."""

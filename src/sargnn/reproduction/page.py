@@ -96,7 +96,7 @@ def facts_in(jobs: Iterable[Row]) -> dict[str, SetFacts]:
 def _of_tables(studies: dict[str, Study], results: dict[str, Results]) -> dict[str, Any]:
     """The tables of the preset and the numbers of base and SAR models in the text. Rows without any measured cell are
     named, not shown."""
-    family = {where: result for where, result in results["table2"].items() if _in_family(where[0])}
+    family = {w: result for w, result in results["table2"].items() if w[0].removeprefix("sar-") in paper.TABLE1["base"]}
     told = {**results, "table2": family}
     found = {name: cell_verdicts(study, told[name]) for name, study in studies.items()}
     shown = {name: _begun(study, results[name]) for name, study in studies.items()}
@@ -123,12 +123,13 @@ def _of_every_system(study: Study, results: Results, quick: Results) -> dict[str
     verdicts = Counter(c.verdict for c in cell_verdicts(study, results).values() if c.published is not None)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
     every = {"table": markdown(named, results), "bands": band_table(study, results, BANDS), "verdicts": counts}
-    return {"every": {**every, "cells": verdicts.total()}, "bands": BANDS, "sizes": _sizes({**results, **quick})}
-
-
-def _in_family(system: str) -> bool:
-    """Whether it is a base model or SAR on one."""
-    return system.removeprefix("sar-") in paper.TABLE1["base"]
+    on_triangles = {system: result for (system, data), result in {**results, **quick}.items() if data == "TRIANGLES"}
+    sizes = [
+        (system, _spread(on_triangles[system], "test"), _spread(on_triangles[system], "test-large"))
+        for system in paper.SYSTEMS
+        if system in on_triangles
+    ]
+    return {"every": {**every, "cells": verdicts.total()}, "bands": BANDS, "sizes": sizes}
 
 
 def _begun(study: Study, results: Results) -> Study:
@@ -171,12 +172,6 @@ def _other_inputs() -> list[str]:
         cells = ", ".join(f"{system} ({paper.TABLE2[system][at][0]})" for system in systems)
         lines.append(f"{data}: {cells}: {reason}")
     return lines
-
-
-def _sizes(table2: Results) -> list[tuple[str, str, str]]:
-    """Every system on the two test parts of TRIANGLES."""
-    cells = {system: table2[system, "TRIANGLES"] for system in paper.SYSTEMS if (system, "TRIANGLES") in table2}
-    return [(system, _spread(result, "test"), _spread(result, "test-large")) for system, result in cells.items()]
 
 
 def _accuracies(result: CellResult, part: str) -> np.ndarray:

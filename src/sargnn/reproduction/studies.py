@@ -57,7 +57,11 @@ def grid_of(
     own = {f"model.{field.name}" for field in fields(find_system(system).config)}
     known = {key: value for key, value in paper.ALWAYS.items() if not key.startswith("model.") or key in own}
     stop = {"training.epochs": preset.epochs, "training.patience": preset.patience}
-    values = {**known, **paper.COMMON.get(data, {}), **stop}
+    values = {
+        **known,
+        **stop,
+        **({"training.batch_size": paper.BATCH_SIZES[data]} if data in paper.BATCH_SIZES else {}),
+    }
     return tuple(
         Settings.of(system, {**values, **shape, "training.learning_rate": rate, **fixed})
         for shape, rate in itertools.product(shapes, preset.rates)

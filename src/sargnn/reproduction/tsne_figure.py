@@ -187,6 +187,7 @@ def draw(study: Study, results: Results, rows: Measured) -> Figure:
         axes = figure.add_subplot(1, len(measured), number, title=f"{system}, {data}")
         places, classes = np.array(first.map), np.array(first.classes)
         for which, colour in zip(np.unique(classes)[:DRAWN_CLASSES], COLOURS, strict=False):
-            axes.scatter(*places[classes == which].T, s=12, color=colour, linewidths=0)
+            x, y = places[classes == which].T
+            axes.scatter(x, y, s=12, color=colour, linewidths=0)
         axes.set(xticks=[], yticks=[], xlabel=f"silhouette {first.silhouette:.2f}, accuracy {first.accuracy:.0%}")
     return figure

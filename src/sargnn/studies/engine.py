@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from sargnn.errors import InputError
-from sargnn.studies.bundles import Bundle, Ended, Finished, Message, find_work
-from sargnn.studies.executors import Executor, LocalExecutor
+from sargnn.studies.bundles import Bundle, Ended, Executor, Finished, LocalExecutor, Message, find_work
 from sargnn.studies.ray_cluster import RayCluster
 from sargnn.studies.store import Job, Store, to_json
 from sargnn.studies.worker_processes import WorkerProcesses

@@ -70,7 +70,11 @@ def compare_explainers(
     explainers are trained with ``seeds`` seeds, which shows how stable they are; most numbers are of the first.
     ``explainers`` are names of :data:`EXPLAINERS` and :data:`ATTENTION_SYSTEMS`, by default all.
     """
-    names = _known_explainers(explainers)
+    known = [*EXPLAINERS, *ATTENTION_SYSTEMS]
+    for name in explainers:
+        if name not in known:
+            raise InputError(f"--explainer: got {name!r}, expected one of {', '.join(known)}")
+    names = [name for name in known if not explainers or name in {*explainers, "random"}]
     sample = _sample(graphs, settings.training.seed, part, count)
     own = [name for name in names if name in EXPLAINERS]
     saliency = yield from _rows(sample, settings, own, seeds, device)
@@ -103,14 +107,6 @@ def truths_of(graphs: GraphSet) -> dict[str, np.ndarray]:
     if graphs.true_saliency is not None:
         return {"true saliency": graphs.true_saliency}
     return known_causes(graphs) if graphs.name == "MUTAG" and atom_symbols(graphs) is not None else {}
-
-
-def _known_explainers(chosen: Sequence[str]) -> list[str]:
-    known = [*EXPLAINERS, *ATTENTION_SYSTEMS]
-    for name in chosen:
-        if name not in known:
-            raise InputError(f"--explainer: got {name!r}, expected one of {', '.join(known)}")
-    return [name for name in known if not chosen or name in {*chosen, "random"}]
 
 
 def _rows(
@@ -228,12 +224,10 @@ def as_table(rows: Sequence[Row]) -> str:
     header += COLUMNS.values()
     lines = [header, ["---"] * len(header)]
     for row in rows:
-        accuracy = row["accuracy"]
+        accuracy = "{accuracy:.1%} ({low:.0%}-{high:.0%})".format(**row["accuracy"])
         truths = [next(iter(row[name].values()), None) for name in ("node_auc", "precision_at_k")]
-        cells = [row["data"], row["model"], row["explainer"]]
-        cells += [f"{accuracy['accuracy']:.1%} ({accuracy['low']:.0%}-{accuracy['high']:.0%})"]
-        cells += [f"{1000 * row['seconds_per_graph']:.3g}", *map(_cell, truths), *(_cell(row[key]) for key in COLUMNS)]
-        lines.append(cells)
+        cells = [row["data"], row["model"], row["explainer"], accuracy, f"{1000 * row['seconds_per_graph']:.3g}"]
+        lines.append([*cells, *map(_cell, truths), *(_cell(row[key]) for key in COLUMNS)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

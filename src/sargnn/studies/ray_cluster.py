@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sargnn.errors import InputError
-from sargnn.studies.bundles import Ended, Message, compute, first_line
-from sargnn.studies.executors import Executor, cores
+from sargnn.studies.bundles import Ended, Executor, Message, compute, cores, first_line
 from sargnn.studies.store import Job
 
 __all__ = ["RayCluster"]
@@ -25,9 +24,8 @@ class RayCluster(Executor):
     """Tasks of a Ray cluster, one per bundle; one whose worker or node is lost is started elsewhere."""
 
     def __init__(self, work: str, device: str, workers: int | None, address: str | None, gpus: float) -> None:
+        super().__init__(work, device)
         self._ray = _import_ray()
-        self._work = work
-        self._device = device
         self._workers = workers
         self._streams: dict[int, Any] = {}
         self._connected_here = not self._ray.is_initialized()

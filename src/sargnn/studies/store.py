@@ -21,7 +21,7 @@ import time
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from hashlib import sha256
@@ -97,7 +97,7 @@ def to_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """The rows of finished jobs and the claims of running ones.
 
     >>> from dataclasses import asdict, dataclass
@@ -118,9 +118,6 @@ class Store:
         self._closing = threading.Event()
         self._heartbeat: threading.Thread | None = None
         self._db = _open(self.path)
-
-    def __enter__(self) -> Store:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
