@@ -186,8 +186,7 @@ class PyGGCN(PyG):
 
 
 class PyGSAR(PyG):
-    """SAR-GCN as one would write it with PyTorch Geometric: keys and values of every node, ``softmax`` over segments,
-    ``scatter``."""
+    """SAR-GCN as one would write it with PyTorch Geometric: keys and values of every node, ``softmax``, ``scatter``."""
 
     def logits(self, x: Tensor, edge_index: Tensor, graph: Tensor, graphs: int) -> Tensor:
         model = self.model

@@ -112,7 +112,7 @@ def best_printed(data: str) -> tuple[str, tuple[float, float]]:
 
 
 def _cell(facts: SetFacts, data: str, preset: paper.Preset, *grid: paper.Values) -> Cell:
-    """A cell whose jobs name every value of the recipe, so that rows of another recipe are never taken for these."""
+    """A cell whose jobs name every value of the recipe: rows of another recipe are never taken for these."""
     short = ({"training.epochs": min(preset.epochs, own["training.epochs"])} for own in grid)
     settings = tuple(Settings.of(BASE, own | fewer) for own, fewer in zip(grid, short, strict=True))
     return cell(facts, data, BASE, settings, preset)

@@ -128,7 +128,7 @@ def _notes(study: Study, caption: str, claims: Iterable[Claim], points: Points) 
 def model_size_notes(study: Study, results: Results, rows: Measured) -> FigureNotes:
     """What the paper says of model size, and the numbers."""
     points = _points(study, results, rows)
-    return _notes(study, SIZE_CAPTION, [*_size_claims(points), *_memory_claims(points)], points)
+    return _notes(study, SIZE_CAPTION, _size_claims(points), points)
 
 
 def _size_claims(points: Points) -> Iterator[Claim]:
@@ -138,15 +138,12 @@ def _size_claims(points: Points) -> Iterator[Claim]:
         verdict = "reproduced" if ratio <= COMPARABLE else "contradicted"
         text = f"{paper.CLAIMS['time']} (here: at most {COMPARABLE:g} times as much)"
         yield Claim(text, f"SAR-GCN at {column}: {ratio:.2f} times that of GCN", None, verdict)
-
-
-def _memory_claims(points: Points) -> Iterator[Claim]:
     grown = {column: point.accuracies for (row, column), point in points.items() if row == GROWING}
-    base = grown.pop(NO_MEMORY, None)
-    if base is None or not grown:
+    none = grown.pop(NO_MEMORY, None)
+    if none is None or not grown:
         return
     small, large = next(iter(grown)), list(grown)[-1]
-    yield judge(paper.CLAIMS["memory"], f"{small} against none", grown[small], base)
+    yield judge(paper.CLAIMS["memory"], f"{small} against none", grown[small], none)
     if large != small:
         yield judge(paper.CLAIMS["larger memory"], f"{large} against {small}", grown[large], grown[small])
 

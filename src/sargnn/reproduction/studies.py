@@ -56,12 +56,9 @@ def grid_of(
     """Each of the given shapes at each learning rate of the preset, with the settings that all systems have."""
     own = {f"model.{field.name}" for field in fields(find_system(system).config)}
     known = {key: value for key, value in paper.ALWAYS.items() if not key.startswith("model.") or key in own}
-    stop = {"training.epochs": preset.epochs, "training.patience": preset.patience}
-    values = {
-        **known,
-        **stop,
-        **({"training.batch_size": paper.BATCH_SIZES[data]} if data in paper.BATCH_SIZES else {}),
-    }
+    values = {**known, "training.epochs": preset.epochs, "training.patience": preset.patience}
+    if data in paper.BATCH_SIZES:
+        values["training.batch_size"] = paper.BATCH_SIZES[data]
     return tuple(
         Settings.of(system, {**values, **shape, "training.learning_rate": rate, **fixed})
         for shape, rate in itertools.product(shapes, preset.rates)

@@ -1,4 +1,4 @@
-"""Published and measured side by side: a study's results as Markdown, HTML and a picture."""
+"""Published and measured accuracies: the results of a study as Markdown, HTML and a picture."""
 
 from __future__ import annotations
 

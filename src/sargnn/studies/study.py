@@ -63,13 +63,11 @@ def finished_results(study: Study, store: Store) -> Results:
     for where, cell in study.cells.items():
         candidates = selection_jobs(cell)
         compared = _rows(store, candidates)
-        if len(compared) < len(candidates):
-            continue
-        chosen = select(cell, compared)
-        jobs = assessment_jobs(cell, chosen)
-        rows = _rows(store, jobs)
-        if len(rows) == len(jobs):
-            results[where] = collect(cell, chosen, rows)
+        if len(compared) == len(candidates):
+            chosen = select(cell, compared)
+            rows = _rows(store, assessment_jobs(cell, chosen))
+            if len(rows) == cell.folds * cell.repeats:
+                results[where] = collect(cell, chosen, rows)
     return results
 
 
