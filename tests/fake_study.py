@@ -119,4 +119,5 @@ def main(store: str, side: str, count: str, seconds: str, engine: str) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # even if whoever runs the tests ignores it
     main(*sys.argv[1:])

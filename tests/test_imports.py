@@ -13,10 +13,11 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "sargnn"
 
-GROUND = {"errors", "files", "console", "metrics"}
+GROUND = {"errors", "files", "console", "metrics", "allocator"}
 """What every room may use."""
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
+    "allocator": set(),
     "files": {"errors"},
     "console": {"errors"},
     "metrics": {"errors"},

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from sargnn.reproduction.figure_notes import Claim, FigureNotes, html, judge, markdown
-from sargnn.reproduction.saliency_notes import saliency_notes
 
 NOTES = FigureNotes(
     "A <figure>", "How.", (Claim("a & b", "a: 2 against 1", 3.0, "reproduced"),), ("model", "x"), (("<gcn>", "1"),)
@@ -55,18 +54,3 @@ def test_html_is_escaped_and_holds_the_drawing() -> None:
     assert "A &lt;figure&gt;" in page
     assert "<td>&lt;gcn&gt;</td>" in page
     assert '<tr class="reproduced">' in page
-
-
-def test_saliency_of_the_first_system_is_set_against_that_of_the_others() -> None:
-    drawn = {
-        "caption": "c", "accuracy": {"sar-gcn": 0.5, "chebygin": 0.25, "none": 0.1},
-        "node_auc": {"sar-gcn": 0.9, "chebygin": 0.7, "none": None},
-    }  # fmt: skip
-    made = saliency_notes("figure-saliency-triangles", drawn)
-    assert made.rows == (("sar-gcn", "50.0", "0.900"), ("chebygin", "25.0", "0.700"), ("none", "10.0", ""))
-    assert [claim.measured for claim in made.claims] == ["node AUC, sar-gcn against chebygin: 0.9 against 0.7, +0.2"]
-
-
-def test_dss_claims_are_about_most_subgraphs() -> None:
-    made = saliency_notes("figure-dss", {"caption": "c", "whole": {"MUTAG": 0.6, "TRIANGLES": 0.9}})
-    assert [claim.verdict for claim in made.claims] == ["reproduced", "contradicted"]

@@ -14,7 +14,7 @@ import pytest
 
 from command import answer_of, error_of
 from disks import files_of_at_most
-from sargnn.reproduction import paper, saliency_figures
+from sargnn.reproduction import paper
 from sargnn.reproduction import run as reproduce
 from sargnn.reproduction import studies as reproduce_study
 from sargnn.reproduction.figures import FIGURES
@@ -54,7 +54,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reproduce, "STUDIES", studies)
     monkeypatch.setattr(reproduce, "FIGURES", figures)
     monkeypatch.setattr(reproduce, "NAMES", (*studies, *figures, "figure-dss"))
-    monkeypatch.setattr(saliency_figures, "figure_dss_subgraphs", draw_nothing)
+    monkeypatch.setitem(reproduce.SALIENCY_FIGURES, "figure-dss", draw_nothing)
 
 
 def draw_nothing(out: Path, preset: paper.Preset, graphs: Any, device: str) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def test_all_goes_through_everything_and_again_computes_nothing(
         raise AssertionError("nothing is left to compute")
 
     monkeypatch.setattr(protocol, "work", refuse)
-    monkeypatch.setattr(saliency_figures, "figure_dss_subgraphs", refuse)
+    monkeypatch.setitem(reproduce.SALIENCY_FIGURES, "figure-dss", refuse)
     assert answer_of(*call) == answer
     assert rows_of(tmp_path / "out") == stored
 

@@ -19,6 +19,7 @@ from sargnn.reproduction.saliency_figures import (
     figure_dss_subgraphs,
     figure_saliency_mutag,
     figure_saliency_triangles,
+    saliency_notes,
     subgraph,
     worst_nodes,
 )
@@ -96,3 +97,18 @@ def test_subgraphs_of_dss(tmp_path: Path) -> None:
     assert found["whole"] == {"MUTAG": 0.0, "TRIANGLES": 1.0}
     assert "0% on MUTAG, 100% on TRIANGLES" in found["caption"]
     assert all(Path(file).exists() for file in found["files"])
+
+
+def test_saliency_of_the_first_system_is_set_against_that_of_the_others() -> None:
+    drawn = {
+        "caption": "c", "accuracy": {"sar-gcn": 0.5, "chebygin": 0.25, "none": 0.1},
+        "node_auc": {"sar-gcn": 0.9, "chebygin": 0.7, "none": None},
+    }  # fmt: skip
+    made = saliency_notes("figure-saliency-triangles", drawn)
+    assert made.rows == (("sar-gcn", "50.0", "0.900"), ("chebygin", "25.0", "0.700"), ("none", "10.0", ""))
+    assert [claim.measured for claim in made.claims] == ["node AUC, sar-gcn against chebygin: 0.9 against 0.7, +0.2"]
+
+
+def test_dss_claims_are_about_most_subgraphs() -> None:
+    made = saliency_notes("figure-dss", {"caption": "c", "whole": {"MUTAG": 0.6, "TRIANGLES": 0.9}})
+    assert [claim.verdict for claim in made.claims] == ["reproduced", "contradicted"]

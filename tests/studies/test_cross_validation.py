@@ -154,7 +154,7 @@ def test_a_split_file_decides_the_folds(data: str, tmp_path: Path) -> None:
     assert len(cv(data, "--model", "gcn", "--split", tmp_path / "two.json")["folds"]) == 2
 
 
-def test_an_official_division_has_a_score_for_each_repeat(tmp_path: Path) -> None:
+def test_an_official_folds_has_a_score_for_each_repeat(tmp_path: Path) -> None:
     triangles(20, 10, 10, 10).save(tmp_path / "set")
     answer = cv(str(tmp_path / "set"), "--model", "gcn")
     assert (len(answer["folds"]), len(answer["selected"])) == (2, 1)
@@ -215,7 +215,7 @@ def test_fixed_folds_are_used_where_ten_are_asked_for(folds: int, own: bool, mon
     monkeypatch.setattr(cross_validation, "has_own_folds", lambda graphs: True)
     fixed = stratified_folds(np.array([0, 1] * 12), 10, seed=99)
     monkeypatch.setattr(cross_validation, "protocol_folds", lambda graphs: fixed)
-    found = cross_validation._division(graphs, CrossValidation(folds=folds))
+    found = cross_validation._folds(graphs, CrossValidation(folds=folds))
     assert len(found) == folds
     assert (found is fixed) is own
 

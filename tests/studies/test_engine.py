@@ -1,3 +1,5 @@
+"""Bundles of jobs on every engine: whole rows, failures, deaths."""
+
 from __future__ import annotations
 
 import os
@@ -19,9 +21,7 @@ import pytest
 import fake_study
 from fake_study import FakeJob
 from sargnn.errors import InputError
-from sargnn.studies import bundles as bundles_module
 from sargnn.studies import engine as engine_module
-from sargnn.studies import worker_processes
 from sargnn.studies.bundles import made_by
 from sargnn.studies.engine import run_bundles
 from sargnn.studies.store import Job, Row, Store
@@ -104,11 +104,6 @@ class TestWhole:
         run_bundles([(FakeJob({"x": 0}), FakeJob({"x": 1}))], work, store)
         assert {row["x"]: row["version"] for row in store.rows()} == {0: made_by()["version"], 1: "mine"}
         assert all(row["commit"] == made_by()["commit"] for row in store.rows())
-
-    def test_worker_processes_share_the_cores(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(worker_processes, "cores", lambda: 6)
-        run_bundles([(FakeJob({"x": 1}),)], "fake_study:counts_threads", store, "processes", workers=2)
-        assert [row["threads"] for row in store.rows()] == [3]
 
     def test_the_time_left_is_what_ended_bundles_took(
         self, store: Store, local_work: Callable[[Work], str], monkeypatch: pytest.MonkeyPatch
@@ -231,24 +226,6 @@ class TestFailures:
 
 
 class TestDeaths:
-    def test_a_bundle_whose_worker_is_killed_is_finished_by_another(
-        self, store: Store, side: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        bundles = fake_study.bundles(side, 3, seconds=0.02, deaths=1)
-        run_bundles(bundles, "fake_study:dies_at_number_3", store, "processes", workers=1)
-        assert store.rows() == fake_study.rows(bundles)
-        started = [number for number, _, _ in fake_study.traces(side, "started")]
-        assert sorted(started) == [0, 1, 2, 3, 3, 4, 5]  # only what had no row was computed again
-        assert len({pid for _, pid, _ in fake_study.traces(side, "started", 3)}) == 2
-        assert "exit code -9" in caplog.text
-
-    def test_a_bundle_that_always_kills_its_worker_is_given_up(self, store: Store, side: Path) -> None:
-        bundles = fake_study.bundles(side, 3, seconds=0, deaths=99)
-        with pytest.raises(RuntimeError, match=r"1 of 6 jobs failed.*\"number\":3.*worker process died"):
-            run_bundles(bundles, "fake_study:dies_at_number_3", store, "processes", workers=2)
-        assert numbers(store) == [0, 1, 2, 4, 5]
-        assert len(fake_study.traces(side, "started", 3)) == 3
-
     def test_a_run_killed_at_random_and_restarted_ends_with_the_rows_of_an_undisturbed_one(
         self, tmp_path: Path, side: Path
     ) -> None:
@@ -341,28 +318,3 @@ class TestDeaths:
             run_bundles([(FakeJob({"x": 0}), FakeJob({"x": 1}))], local_work(work), store)
         assert len(store.rows()) == 1
         assert store.claim([FakeJob({"x": 1})]) == [FakeJob({"x": 1})]
-
-
-def test_the_commit_is_that_of_the_package_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def git(*words: str) -> None:
-        identity = ("-c", "user.name=a", "-c", "user.email=a@b")
-        subprocess.run(["git", "-C", tmp_path, *identity, *words], check=True, capture_output=True)
-
-    package = tmp_path / "sargnn"
-    (package / "experiments").mkdir(parents=True)
-    monkeypatch.setattr(bundles_module, "__file__", str(package / "experiments" / "bundles.py"))
-    try:
-        git("init")
-    except FileNotFoundError:
-        pytest.skip("git is not installed")
-    (tmp_path / "other").touch()
-    git("add", "other")
-    git("commit", "-m", "a project that has sargnn installed inside")
-    (package / "code.py").touch()
-    assert made_by.__wrapped__()["commit"] == ""
-    git("add", ".")
-    git("commit", "-m", "sargnn itself")
-    commit = made_by.__wrapped__()["commit"]
-    assert len(commit) == 40
-    (package / "code.py").write_text("edited")
-    assert made_by.__wrapped__()["commit"] == commit + "-edited"

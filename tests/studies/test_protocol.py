@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,6 @@ from sargnn.studies.protocol import (
     selection_jobs,
     work,
 )
-from sargnn.training import settings as settings_module
-from sargnn.training.loop import TrainingConfig
 from sargnn.training.run import TrainingRun, score
 from sargnn.training.settings import Settings
 from tiny import shapes, tiny
@@ -99,10 +97,9 @@ def test_rows_of_the_assessment_hold_all_there_is_to_report(folder: Path) -> Non
     rows = computed(assessment_jobs(cell, select(cell, [])))
     assert [(row.fold, row.job.repeat) for row in rows] == [(f, r) for f in range(3) for r in (1, 2)]
     for row in rows:
-        assert row.confusion is not None
         assert row.history is not None
-        assert np.sum(row.confusion) == row.test["graphs"] == 8
-        assert np.trace(row.confusion) / 8 == row.test["accuracy"]
+        assert np.sum(row.details["confusion"]) == row.test["graphs"] == 8
+        assert np.trace(row.details["confusion"]) / 8 == row.test["accuracy"]
         assert row.history.keys() == {"train_loss", "validation_loss", "validation_accuracy"}
         assert {len(curve) for curve in row.history.values()} == {row.epochs} == {3}
         best = row.history["validation_loss"][row.best_epoch - 1]
@@ -137,9 +134,6 @@ def test_graphs_that_decide_nothing_are_trained_on(folder: Path) -> None:
 def test_the_seed_of_a_cell_shifts_all_seeds(folder: Path) -> None:
     cell = cell_of(folder, grid_of(0.01), seed=10)
     assert {job.settings.training.seed for job in assessment_jobs(cell, cell.grid * 3)} == {11, 12}
-
-
-# The choice
 
 
 def fake_rows(cell: Cell, *scores: tuple[float, float]) -> list[TrainingRow]:
@@ -204,32 +198,6 @@ def test_an_official_division_is_tested_on_its_large_graphs_too(tmp_path: Path) 
     for row in rows:
         assert {part: scores["graphs"] for part, scores in (row.scores or {}).items()} == {"test": 10, "test-large": 10}
     assert len(collect(cell, grid, rows).folds) == 2
-
-
-# Jobs and bundles
-
-
-def test_jobs_keep_their_ids_when_a_field_is_added_to_a_config(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ids() -> list[str]:
-        grid = (Settings.of("gin", {"training.epochs": 5}), Settings.of("gin", {"model.layers": 2}))
-        return [job.id for job in selection_jobs(Cell("x", "f", "gin", grid, folds=2))]
-
-    @dataclass(frozen=True)
-    class Later(TrainingConfig):
-        warm_up: int = 7
-
-    before = ids()
-    monkeypatch.setattr(settings_module, "TrainingConfig", Later)
-    monkeypatch.setattr(settings_module, "_usual", settings_module._usual.__wrapped__)  # which remembers no defaults
-    assert ids() == before
-    assert Settings.of("gin", {"training.warm_up": 8}).changes()["training"] == {"warm_up": 8}
-
-
-def test_a_job_is_read_back_as_the_settings_it_was_made_of() -> None:
-    settings = Settings.of("sar-gat", {"model.heads": 2, "data.encodings": "degree,random-walk", "training.epochs": 7})
-    job = Cell("x", "f", "sar-gat", (settings,), folds=1).job("assess", 0, settings, 3)
-    assert Settings.from_json(job.to_json()["settings"]) == job.settings
-    assert job.settings == replace(settings, training=replace(settings.training, seed=3))
 
 
 def test_bundles_hold_every_job_once_and_never_mix_data() -> None:

@@ -54,7 +54,7 @@ class Workload:
 
     @cached_property
     def objects(self) -> list[Data]:
-        """One ``Data`` a graph, with inputs, edges and class alone."""
+        """One ``Data`` per graph, with inputs, edges and class alone."""
         made = self.graphs.to_pyg()
         x = torch.from_numpy(self.x).split(self.graphs.sizes.tolist())
         return [Data(x=own, edge_index=one.edge_index, y=one.y) for own, one in zip(x, made, strict=True)]
@@ -101,8 +101,7 @@ class Contender(ABC):
 
 
 class Ours(Contender):
-    """This project's model and batches, trained as it trains them: step by step on a CPU, on a GPU by one CUDA graph
-    for the whole step."""
+    """This project's model and batches: trained step by step on a CPU, on a GPU by one CUDA graph per step."""
 
     def __init__(self, work: Workload, model: SARGNN, compiled: bool = False) -> None:
         super().__init__(work, model)
@@ -122,9 +121,9 @@ class Ours(Contender):
         fold = Fold(everything, everything[:1], nothing)
         if self.work.device.type == "cpu":
             return fit(TrainingState.start(self.model, self.task, config), self.work.tensors, fold, config)
-        return iter(self.ensemble(fold, config))
+        return iter(self.stack(fold, config))
 
-    def ensemble(self, fold: Fold, config: TrainingConfig) -> ModelStack:
+    def stack(self, fold: Fold, config: TrainingConfig) -> ModelStack:
         """Of one member, with the config of the model and weights of its own."""
         settings = replace(Settings.of("sar-gcn"), model=self.model.config, training=config)
         return ModelStack(self.work.graphs, settings, [Member(fold, config)], self.work.device)
@@ -161,7 +160,7 @@ def collating(objects: list[Data], batch_size: int, workers: int) -> DataLoader:
     """PyTorch Geometric's loader of shuffled batches; with ``workers`` as one has it beside a GPU."""
     if not workers:
         return DataLoader(objects, batch_size, shuffle=True)
-    # Forked, as is usual: spawned ones, the rule in a spawned process, would take a file for every tensor of a graph.
+    # Forked, as is usual: spawned workers would open a file for every tensor of a graph.
     return DataLoader(
         objects, batch_size, shuffle=True, num_workers=workers, persistent_workers=True,
         pin_memory=torch.cuda.is_available(), multiprocessing_context="fork",
@@ -187,8 +186,7 @@ class PyGGCN(PyG):
 
 
 class PyGSAR(PyG):
-    """SAR-GCN as one would write it with PyTorch Geometric: keys and values of every node, ``softmax`` over segments,
-    ``scatter``."""
+    """SAR-GCN as one would write it with PyTorch Geometric: keys and values of every node, ``softmax``, ``scatter``."""
 
     def logits(self, x: Tensor, edge_index: Tensor, graph: Tensor, graphs: int) -> Tensor:
         model = self.model
@@ -208,9 +206,9 @@ class PyGSAR(PyG):
 
     def read(self, layer: GraphNeuralMemory, h: Tensor, memory: Tensor, graph: Tensor) -> Tensor:
         """M^l = M^{l-1} + F_MLP(softmax(q_m Kᵀ / √d) V)."""
-        query, key, value = layer.query(memory), layer.key(h), layer.value(h)
-        weights = self.attention(query, key, graph)
-        return memory + layer.mlp(scatter(weights.unsqueeze(-1) * value, graph, dim_size=len(memory)))
+        weights = self.attention(layer.query(memory), layer.key(h), graph)
+        read: Tensor = layer.mlp(scatter(weights.unsqueeze(-1) * layer.value(h), graph, dim_size=len(memory)))
+        return memory + read
 
     def saliency(self, layer: NodeSaliency, h: Tensor, memory: Tensor, graph: Tensor) -> Tensor:
         """s = softmax(q_s K_sᵀ / √d_s)."""
@@ -218,7 +216,8 @@ class PyGSAR(PyG):
 
     def attention(self, query: Tensor, key: Tensor, graph: Tensor) -> Tensor:
         scores = (query.index_select(0, graph) * key).sum(-1) / sqrt(key.shape[-1])
-        return softmax(scores, graph, num_nodes=len(query))
+        weights: Tensor = softmax(scores, graph, num_nodes=len(query))
+        return weights
 
 
 class MaskSAR(PyGSAR):
@@ -231,7 +230,8 @@ class MaskSAR(PyGSAR):
         return super().logits(x, edge_index, graph, graphs)
 
     def read(self, layer: GraphNeuralMemory, h: Tensor, memory: Tensor, graph: Tensor) -> Tensor:
-        return memory + layer.mlp(self.over_all(layer.query(memory), layer.key(h)) @ layer.value(h))
+        read: Tensor = layer.mlp(self.over_all(layer.query(memory), layer.key(h)) @ layer.value(h))
+        return memory + read
 
     def saliency(self, layer: NodeSaliency, h: Tensor, memory: Tensor, graph: Tensor) -> Tensor:
         return self.over_all(layer.query(memory), layer.key(h)).sum(0)  # a node has one entry that is not zero

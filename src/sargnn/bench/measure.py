@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from multiprocessing import get_context
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,13 +29,13 @@ from sargnn.training.vectorized.model_stack import Member, ModelStack, fit_toget
 __all__ = ["Cell", "check_equal", "measure"]
 
 BATCHES = 4
-"""Random batches that a step is measured on: not two of them have the same shape."""
+"""Random batches that a step is measured on: no two of them have the same shape."""
 EPOCH_BATCHES = 40
-"""Batches of an epoch: as many as are in 5,000 graphs at batch size 128."""
+"""Batches per epoch: as many as are in 5,000 graphs at batch size 128."""
 GPU_EPOCH_GRAPHS = 30_000
-"""Graphs of an epoch on a GPU: as many as TRIANGLES has to train on."""
+"""Graphs per epoch on a GPU: as many as TRIANGLES has to train on."""
 STUDY_SEEDS, STUDY_EPOCHS = 3, 300
-"""Of a study: every fold is trained with so many seeds, each for so many epochs."""
+"""Of a study: seeds per fold, epochs per training."""
 TOLERANCE = 1e-4
 """Largest difference of losses, and of gradients relative to their length, in float32."""
 
@@ -48,10 +48,7 @@ REFERENCES = {
 """What a contender is compared with, if not with pyg-gcn alone."""
 
 GROWTH_BATCHES = (32, 128, 512)
-SHAPES = [
-    *(("nodes", n, n, 2 * n) for n in (10, 20, 40, 80)),
-    *(("edges", m, 25, m) for m in (25, 50, 100, 200)),
-]
+SHAPES = [*(("nodes", n, n, 2 * n) for n in (10, 20, 40, 80)), *(("edges", m, 25, m) for m in (25, 50, 100, 200))]
 """What grows, its size, and the nodes and edges of random graphs of that size."""
 GROWTH_MODELS = (1, 3, 10, 30)
 """Models that train together."""
@@ -78,119 +75,104 @@ class Cell:
     most_seconds: float
     busy_limit: float
 
+    @property
+    def epoch_graphs(self) -> int:
+        return EPOCH_BATCHES * self.batch if self.device == "cpu" else GPU_EPOCH_GRAPHS
+
 
 class Source:
     """TRIANGLES graphs, as many as the cells need, and what makes inputs of them."""
 
     def __init__(self, cells: list[Cell]) -> None:
-        self.graphs = triangles(-(-max(map(_epoch_graphs, cells)) // 10) * 10, 0, 0, 0)
+        self.graphs = triangles(-(-max(cell.epoch_graphs for cell in cells) // 10) * 10, 0, 0, 0)
         self.encoder = Encoder.fit(DataConfig(), self.graphs)
 
+    def draw(self, count: int) -> GraphSet:
+        """``count`` of the graphs at random: the set itself is sorted by class."""
+        return self.graphs.subset(np.random.default_rng(0).permutation(len(self.graphs))[:count])
+
     def workload(self, count: int, device: str) -> Workload:
-        """``count`` of the graphs, drawn at random: the set itself is sorted by class."""
-        chosen = self.graphs.subset(np.random.default_rng(0).permutation(len(self.graphs))[:count])
+        chosen = self.draw(count)
         return Workload(chosen, self.encoder.encode(chosen), torch.device(device))
 
 
 def measure(cells: list[Cell]) -> list[Row]:
     """The rows of all cells, which have one number of threads and one device.
 
-    This project's contenders run here, with memory handled as it is in training; the others in a process of their own,
-    where it is handled as it comes.
+    This project's contenders run here, with memory handled as in training; the others in a process of their own, with
+    the defaults.
     """
     torch.set_num_threads(cells[0].threads)
     rows: list[Row] = []
-    with Elsewhere(cells) as elsewhere:
+    with _process(_open, cells) as elsewhere:
         keep_freed_memory()
         source = Source(cells)
         for cell in cells:
             note(f"{cell.kind}: batch {cell.batch}, hidden {cell.hidden}, threads {cell.threads}")
-            kind = KINDS[cell.kind]
-            calls = {**kind.calls(_part(cell, ours=True), source), **elsewhere.calls(_part(cell, ours=False))}
+            theirs = tuple(name for name in cell.contenders if name in OTHERS)
+            ours = tuple(name for name in cell.contenders if name not in OTHERS)
+            prepare, make_rows = KINDS[cell.kind]
+            calls = prepare(replace(cell, contenders=ours), source)
+            if theirs:
+                names = elsewhere.submit(_prepare, replace(cell, contenders=theirs)).result()
+                calls |= {name: partial(_run_in, elsewhere, name) for name in names}
             times = interleave(calls, rounds=cell.rounds, most_seconds=cell.most_seconds, busy_limit=cell.busy_limit)
-            rows += kind.rows(cell, times)
+            rows += make_rows(cell, times)
     return rows
 
 
-def _epoch_graphs(cell: Cell) -> int:
-    return EPOCH_BATCHES * cell.batch if cell.device == "cpu" else GPU_EPOCH_GRAPHS
+_here: dict[str, Any] = {}
+"""What a process that :func:`_process` started holds: the graphs, and the calls at hand by name."""
 
 
-def _part(cell: Cell, *, ours: bool) -> Cell:
-    """The cell with this project's contenders alone, or with the others."""
-    return replace(cell, contenders=tuple(name for name in cell.contenders if (name not in OTHERS) == ours))
-
-
-class Elsewhere:
-    """A process for contenders that are not this project's."""
-
-    def __init__(self, cells: list[Cell]) -> None:
-        self.process = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_open, initargs=(cells,))
-
-    def __enter__(self) -> Elsewhere:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.shutdown()
-
-    def calls(self, cell: Cell) -> dict[str, Call]:
-        """The calls of the cell, each of which gives its seconds as measured over there."""
-        names = self.process.submit(_prepare, cell).result() if cell.contenders else []
-        return {name: partial(self._run, name) for name in names}
-
-    def _run(self, name: str) -> float:
-        return self.process.submit(_seconds_of, name).result()
-
-
-_there: dict[str, Any] = {}
-"""What the process of :class:`Elsewhere` holds: the graphs, and the calls of the cell at hand."""
+def _process(initializer: Callable[..., None], *arguments: Any) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=initializer, initargs=arguments)
 
 
 def _open(cells: list[Cell]) -> None:
     torch.set_num_threads(cells[0].threads)
-    _there["source"] = Source(cells)
+    _here["source"] = Source(cells)
 
 
 def _prepare(cell: Cell) -> list[str]:
-    _there["calls"] = KINDS[cell.kind].calls(cell, _there["source"])
-    return list(_there["calls"])
+    _here["calls"] = KINDS[cell.kind][0](cell, _here["source"])
+    return list(_here["calls"])
+
+
+def _run_in(process: ProcessPoolExecutor, name: str) -> float:
+    """Seconds as measured over there."""
+    return process.submit(_seconds_of, name).result()
 
 
 def _seconds_of(name: str) -> float:
-    return seconds(_there["calls"][name])
+    return seconds(_here["calls"][name])
 
 
 def step_calls(cell: Cell, source: Source) -> dict[str, Call]:
     """Forward and backward of one batch, without its assembly and without the optimiser."""
-    work = source.workload(BATCHES * cell.batch, cell.device)
-    return _steps_of(cell, work, _batches(work, cell.batch))
+    return _steps_of(cell, source.workload(BATCHES * cell.batch, cell.device), cell.batch)
 
 
 def epoch_calls(cell: Cell, source: Source) -> dict[str, Call]:
     """Assembly, forward, backward and Adam over all batches."""
-    work = source.workload(_epoch_graphs(cell), cell.device)
+    work = source.workload(cell.epoch_graphs, cell.device)
     running = {name: contender.epochs(cell.batch) for name, contender in _built(cell, work).items()}
-    return {name: _finished(partial(next, epochs), work.device) for name, epochs in running.items()}
+    return {name: _finished(partial(next, epochs), cell) for name, epochs in running.items()}
 
 
 def assembly_calls(cell: Cell, source: Source) -> dict[str, Call]:
     """Batches out of graphs chosen at random."""
     work = source.workload(EPOCH_BATCHES * cell.batch, cell.device)
     batches = _batches(work, cell.batch)
-    return {
-        name: _finished(partial(_each, contender.batch, batches), work.device)
-        for name, contender in _built(cell, work).items()
-    }
+    built = _built(cell, work)
+    return {name: _finished(partial(_each, contender.batch, batches), cell) for name, contender in built.items()}
 
 
 def batch_calls(cell: Cell, source: Source) -> dict[str, Call]:
     """Steps of several batch sizes."""
     work = source.workload(BATCHES * cell.batch, cell.device)
-    return {
-        f"{name} {size}": call
-        for size in _batch_sizes(cell)
-        for name, call in _steps_of(cell, work, _batches(work, size)).items()
-    }
+    sizes = {size: _steps_of(cell, work, size) for size in _batch_sizes(cell)}
+    return {f"{name} {size}": call for size, calls in sizes.items() for name, call in calls.items()}
 
 
 def _batch_sizes(cell: Cell) -> list[int]:
@@ -201,13 +183,11 @@ def batch_rows(cell: Cell, times: Times) -> Iterator[Row]:
     """Seconds at every size; and the largest batch compared with a quarter of it."""
     sizes = _batch_sizes(cell)
     for name, size in product(cell.contenders, sizes):
-        yield _growth_row(cell, times, f"{name} {size}", contender=name, by="batch", size=size)
-    for name in cell.contenders:
-        if sizes[-1] // 4 in sizes:
-            ratio, spread = times.ratio(f"{name} {sizes[-1]}", f"{name} {sizes[-1] // 4}")
-            yield _row(cell, times, f"{name} {sizes[-1]}", ratio, spread) | {
-                "kind": "step", "contender": name, "reference": name, "reference_batch": sizes[-1] // 4,
-            }  # fmt: skip
+        yield _growth_row(cell, times, f"{name} {size}", name, "batch", size)
+    largest, quarter = sizes[-1], sizes[-1] // 4
+    for name in cell.contenders if quarter in sizes else ():
+        row = _ratio_row(cell, times, f"{name} {largest}", f"{name} {quarter}")
+        yield row | {"kind": "step", "contender": name, "reference": name, "reference_batch": quarter}
 
 
 def shape_calls(cell: Cell, source: Source) -> dict[str, Call]:
@@ -216,30 +196,27 @@ def shape_calls(cell: Cell, source: Source) -> dict[str, Call]:
     for by, size, nodes, edges in SHAPES:
         graphs = random_graphs(BATCHES * cell.batch, nodes, edges)
         work = Workload(graphs, Encoder.fit(DataConfig(), graphs).encode(graphs), torch.device(cell.device))
-        found = _steps_of(cell, work, _batches(work, cell.batch))
-        calls.update({f"{name} {by} {size}": call for name, call in found.items()})
+        calls.update({f"{name} {by} {size}": call for name, call in _steps_of(cell, work, cell.batch).items()})
     return calls
 
 
 def shape_rows(cell: Cell, times: Times) -> Iterator[Row]:
     for (by, size, *_), name in product(SHAPES, cell.contenders):
-        yield _growth_row(cell, times, f"{name} {by} {size}", contender=name, by=by, size=size)
+        yield _growth_row(cell, times, f"{name} {by} {size}", name, by, size)
 
 
 def model_calls(cell: Cell, source: Source) -> dict[str, Call]:
     """An epoch of K models at once, on as many graphs as MUTAG has."""
-    graphs = source.graphs.subset(np.random.default_rng(0).permutation(len(source.graphs))[:188])
+    graphs = source.draw(188)
     train, held_out = np.split(np.arange(len(graphs)), [len(graphs) * 9 // 10])
     fold = Fold(train, held_out, held_out[:0])
     settings = Settings.of("sar-gcn", {"model.hidden": cell.hidden, "training.patience": 0})
-    members = [Member(fold, replace(settings.training, seed=seed)) for seed in range(max(GROWTH_MODELS))]
-    together = {k: ModelStack(graphs, settings, members[:k], cell.device) for k in GROWTH_MODELS}
-    return {str(k): _finished(partial(_epoch_of, ensemble), ensemble.device) for k, ensemble in together.items()}
+    stacks = {k: _stack(graphs, settings, [fold] * k, cell) for k in GROWTH_MODELS}
+    return {str(k): _finished(partial(next, iter(stack)), cell) for k, stack in stacks.items()}
 
 
 def model_rows(cell: Cell, times: Times) -> Iterator[Row]:
-    for k in GROWTH_MODELS:
-        yield _growth_row(cell, times, str(k), contender="sar-gcn", by="models", size=k)
+    return (_growth_row(cell, times, str(k), "sar-gcn", "models", k) for k in GROWTH_MODELS)
 
 
 def fold_calls(cell: Cell, source: Source) -> dict[str, Call]:
@@ -252,66 +229,54 @@ def fold_calls(cell: Cell, source: Source) -> dict[str, Call]:
     for name in cell.contenders:
         if name in OTHERS or (cell.device == "cpu" and cell.threads == 1):
             call = _one_by_one(name, graphs, folds, cell)
+        elif cell.device == "cpu":
+            call = _side_by_side(name, graphs, folds, cell)
         else:
-            call = (_side_by_side if cell.device == "cpu" else _all_at_once)(name, graphs, folds, cell)
-        calls[name] = _finished(call, torch.device(cell.device))
+            call = partial(next, iter(_stack(graphs, _settings(name, cell, epochs=10**6), folds, cell)))
+        calls[name] = _finished(call, cell)
     return calls
 
 
 def study_calls(cell: Cell, source: Source) -> dict[str, Call]:
     """A whole study of MUTAG: ten folds with three seeds each, all at once, from the graphs to the best weights."""
     graphs = load("MUTAG")
-    return {name: _finished(partial(_study, name, graphs, cell), torch.device(cell.device)) for name in cell.contenders}
+    return {name: _finished(partial(_study, name, graphs, cell), cell) for name in cell.contenders}
 
 
 def _study(name: str, graphs: GraphSet, cell: Cell) -> None:
     assert graphs.y is not None
     folds = [fold for fold in stratified_folds(graphs.y) for _ in range(STUDY_SEEDS)]
-    ensemble = _together(name, graphs, folds, cell, STUDY_EPOCHS)
-    fit_together([ensemble])
-    ensemble.results()
+    stack = _stack(graphs, _settings(name, cell, STUDY_EPOCHS), folds, cell)
+    fit_together([stack])
+    stack.results()
 
 
 def study_rows(cell: Cell, times: Times) -> Iterator[Row]:
     for name in cell.contenders:
         size = {"data": "MUTAG", "models": 10 * STUDY_SEEDS, "epochs": STUDY_EPOCHS}
-        yield {"kind": "study", "contender": name, **size} | _circumstances(cell, times, name)
+        yield {"kind": "study", "contender": name, **size, **_circumstances(cell, times, name)}
 
 
 def _side_by_side(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell) -> Call:
-    """The folds shared out among processes of one thread each."""
-    alone = replace(cell, threads=1)
-    shares = [(name, graphs, folds[k :: cell.threads], alone) for k in range(cell.threads)]
-    workers = [
-        ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_take_share, initargs=share)
-        for share in shares
-    ]
-    return partial(_train_shares, workers)
+    """The folds divided among processes of one thread each."""
+    alone, n = replace(cell, threads=1), cell.threads
+    workers = [_process(_prepare_folds, name, graphs, folds[k::n], alone) for k in range(n)]
+    return lambda: _each(lambda epoch: epoch.result(), [worker.submit(_seconds_of, "folds") for worker in workers])
 
 
-def _train_shares(workers: list[ProcessPoolExecutor]) -> None:
-    for epoch in [worker.submit(_train_share) for worker in workers]:
-        epoch.result()
-
-
-def _take_share(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell) -> None:
+def _prepare_folds(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell) -> None:
     torch.set_num_threads(cell.threads)
     keep_freed_memory()
-    _there["share"] = _one_by_one(name, graphs, folds, cell)
+    _here["calls"] = {"folds": _one_by_one(name, graphs, folds, cell)}
 
 
-def _train_share() -> None:
-    _there["share"]()
-
-
-def _all_at_once(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell) -> Call:
-    return partial(_epoch_of, _together(name, graphs, folds, cell, epochs=10**6))
-
-
-def _together(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell, epochs: int) -> ModelStack:
-    """A model for each fold, with a seed of its own."""
+def _settings(name: str, cell: Cell, epochs: int) -> Settings:
     sizes = {"model.hidden": cell.hidden, "training.batch_size": cell.batch}
-    settings = Settings.of(name, sizes | {"training.epochs": epochs, "training.patience": 0})
+    return Settings.of(name, sizes | {"training.epochs": epochs, "training.patience": 0})
+
+
+def _stack(graphs: GraphSet, settings: Settings, folds: list[Fold], cell: Cell) -> ModelStack:
+    """A model for each fold, with a seed of its own."""
     members = [Member(fold, replace(settings.training, seed=seed)) for seed, fold in enumerate(folds)]
     return ModelStack(graphs, settings, members, cell.device)
 
@@ -320,7 +285,7 @@ def _one_by_one(name: str, graphs: GraphSet, folds: list[Fold], cell: Cell) -> C
     encoder = Encoder.fit(DataConfig(), graphs)
     sets = [graphs.subset(fold.train) for fold in folds]
     works = [Workload(own, encoder.encode(own), torch.device(cell.device)) for own in sets]
-    built = [next(iter(_built(replace(cell, contenders=(name,)), work).values())) for work in works]
+    built = [_built(replace(cell, contenders=(name,)), work)[name] for work in works]
     return partial(_each, next, [contender.epochs(cell.batch) for contender in built])
 
 
@@ -329,43 +294,30 @@ def ratio_rows(cell: Cell, times: Times) -> Iterator[Row]:
     for contender in cell.contenders:
         for reference in REFERENCES.get(contender, ("pyg-gcn",)):
             if reference in cell.contenders and reference != contender:
-                row = _row(cell, times, contender, *times.ratio(contender, reference))
-                row |= {"reference_seconds": float(np.median(times.seconds[reference]))}
-                yield row | {"kind": cell.kind, "contender": contender, "reference": reference}
+                spent = {"reference_seconds": float(np.median(times.seconds[reference]))}
+                yield _ratio_row(cell, times, contender, reference) | spent
 
 
-class Kind(NamedTuple):
-    """A kind of measurement: what to call, and what to make of the times."""
-
-    calls: Callable[[Cell, Source], dict[str, Call]]
-    rows: Callable[[Cell, Times], Iterator[Row]]
-
-
-KINDS = {
-    "step": Kind(step_calls, ratio_rows),
-    "epoch": Kind(epoch_calls, ratio_rows),
-    "assembly": Kind(assembly_calls, ratio_rows),
-    "folds": Kind(fold_calls, ratio_rows),
-    "study": Kind(study_calls, study_rows),
-    "growth by batch": Kind(batch_calls, batch_rows),
-    "growth by shape": Kind(shape_calls, shape_rows),
-    "growth by models": Kind(model_calls, model_rows),
+KINDS: dict[str, tuple[Callable[..., dict[str, Call]], Callable[..., Iterator[Row]]]] = {
+    "step": (step_calls, ratio_rows),
+    "epoch": (epoch_calls, ratio_rows),
+    "assembly": (assembly_calls, ratio_rows),
+    "folds": (fold_calls, ratio_rows),
+    "study": (study_calls, study_rows),
+    "growth by batch": (batch_calls, batch_rows),
+    "growth by shape": (shape_calls, shape_rows),
+    "growth by models": (model_calls, model_rows),
 }
-
-
-def _epoch_of(ensemble: ModelStack) -> None:
-    ensemble.launch()
-    ensemble.collect()
+"""Kind of measurement -> what to call, given a cell and a source, and the rows, given the cell and the times."""
 
 
 def check_equal(contenders: dict[str, Contender], indices: list[np.ndarray]) -> None:
     """Contenders of a family must give the same loss and gradient on the same graphs."""
     first: dict[str, tuple[str, list[torch.Tensor]]] = {}
     for name, contender in contenders.items():
-        family = CONTENDERS[name][0]
         batches = [contender.batch(index) for index in indices]
         got = [value for b in batches for value in (contender.step(b), contender.gradient(b))]
-        other, expected = first.setdefault(family, (name, got))
+        other, expected = first.setdefault(CONTENDERS[name][0], (name, got))
         worst = max(float((g - e).norm() / e.norm().clamp(min=1)) for g, e in zip(got, expected, strict=True))
         if not worst <= TOLERANCE:
             raise AssertionError(f"{name} and {other} differ by {worst:.1e}: they do not compute the same thing")
@@ -395,13 +347,14 @@ def _built(cell: Cell, work: Workload) -> dict[str, Contender]:
     return {name: CONTENDERS[name][1](work, models[CONTENDERS[name][0]]) for name in cell.contenders}
 
 
-def _steps_of(cell: Cell, work: Workload, indices: list[np.ndarray]) -> dict[str, Call]:
+def _steps_of(cell: Cell, work: Workload, size: int) -> dict[str, Call]:
     """Steps over batches, once the contenders have been shown to be equal, also to those of the other process."""
+    indices = _batches(work, size)
     families = {CONTENDERS[name][0] for name in cell.contenders}
     others = tuple(name for name in OTHERS if CONTENDERS[name][0] in families and name not in cell.contenders)
     check_equal(_built(replace(cell, contenders=cell.contenders + others), work), indices)
     return {
-        name: _finished(partial(_each, contender.step, [contender.batch(index) for index in indices]), work.device)
+        name: _finished(partial(_each, contender.step, [contender.batch(index) for index in indices]), cell)
         for name, contender in _built(cell, work).items()
     }
 
@@ -411,39 +364,35 @@ def _each(call: Callable[[Any], Any], items: list[Any]) -> None:
         call(item)
 
 
-def _finished(call: Callable[[], Any], device: torch.device) -> Callable[[], None]:
+def _finished(call: Call, cell: Cell) -> Call:
     """The call, and the wait for what a GPU still does."""
+    on_gpu = torch.device(cell.device).type == "cuda"
 
     def wait() -> None:
         call()
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
+        if on_gpu:
+            torch.cuda.synchronize(cell.device)
 
     return wait
 
 
-def _row(cell: Cell, times: Times, name: str, ratio: float, spread: float) -> Row:
-    """What rows of all kinds have; kind, contender and reference, which come first, are filled in by the caller."""
+def _ratio_row(cell: Cell, times: Times, contender: str, reference: str) -> Row:
+    ratio, spread = times.ratio(contender, reference)
     return {
-        "kind": "", "contender": "", "reference": "",
-        "batch": cell.batch, "hidden": cell.hidden, "threads": cell.threads, "ratio": ratio, "spread": spread,
-        **_circumstances(cell, times, name),
+        "kind": cell.kind, "contender": contender, "reference": reference,
+        **_circumstances(cell, times, contender, ratio=ratio, spread=spread),
     }  # fmt: skip
 
 
-def _circumstances(cell: Cell, times: Times, name: str) -> Row:
-    """Sizes, and how the seconds were found."""
+def _growth_row(cell: Cell, times: Times, name: str, contender: str, by: str, size: int) -> Row:
+    """Seconds at one size, for the drawings."""
+    return {"kind": "growth", "contender": contender, "by": by, "size": size, **_circumstances(cell, times, name)}
+
+
+def _circumstances(cell: Cell, times: Times, name: str, **found: float) -> Row:
+    """Sizes, what was found, and how."""
     return {
-        "batch": cell.batch, "hidden": cell.hidden, "threads": cell.threads,
+        "batch": cell.batch, "hidden": cell.hidden, "threads": cell.threads, **found,
         "device": cell.device, "rounds": len(times.seconds[name]), "others": times.others, "refused": times.refused,
         "seconds": float(np.median(times.seconds[name])),
-    }  # fmt: skip
-
-
-def _growth_row(cell: Cell, times: Times, name: str, *, contender: str, by: str, size: int) -> Row:
-    """Seconds at one size, for the drawings."""
-    return {
-        "kind": "growth", "contender": contender, "by": by, "size": size,
-        "batch": cell.batch, "hidden": cell.hidden, "threads": cell.threads,
-        "seconds": float(np.median(times.seconds[name])), "refused": times.refused,
     }  # fmt: skip

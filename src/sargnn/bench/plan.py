@@ -1,4 +1,4 @@
-"""What to measure, in which processes, and what to make of the rows."""
+"""What to measure, in which processes, and what to do with the rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 from sargnn.bench.contenders import CONTENDERS
 from sargnn.bench.measure import Cell, Row, measure
@@ -67,9 +66,7 @@ class Plan:
 
     def _gpu_cells(self, threads: int) -> list[Cell]:
         """There assembly and step are one CUDA graph, which is measured as a whole."""
-        trained = tuple(
-            name for name in self.contenders or (ON_GPU if self.quick else TRAINED) if name != "mask-sar-gcn"
-        )
+        trained = self._trained(ON_GPU if self.quick else TRAINED)
         sizes = product(self.hidden or (64,), self.batches or ((128,) if self.quick else (32, 128, 512)))
         found = [self._cell("epoch", trained, batch, hidden, threads) for hidden, batch in sizes]
         if not self.contenders:
@@ -90,8 +87,7 @@ class Plan:
                 if not self.contenders:
                     found.append(self._cell("assembly", ASSEMBLED, batch, hidden, threads))
                 if not (self.quick and batch > 128):
-                    trained = tuple(name for name in self.contenders or TRAINED if name != "mask-sar-gcn")
-                    found.append(self._cell("epoch", trained, batch, hidden, threads))
+                    found.append(self._cell("epoch", self._trained(TRAINED), batch, hidden, threads))
             grown = ("sar-gcn",) if self.quick else GROWING
             found.append(self._cell("growth by batch", self.contenders or grown, max(batches), hidden, threads))
         if not self.contenders:
@@ -105,6 +101,9 @@ class Plan:
     def thread_counts(self) -> tuple[int, ...]:
         every = tuple(range(1, min(2, os.cpu_count() or 1) + 1))
         return self.threads or ((1,) if self.quick or self.on_gpu else every)
+
+    def _trained(self, default: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name for name in self.contenders or default if name != "mask-sar-gcn")
 
     def _cell(self, kind: str, contenders: tuple[str, ...], batch: int, hidden: int, threads: int) -> Cell:
         if kind in ("step", "epoch") and "pyg-gcn" not in contenders:
@@ -125,12 +124,9 @@ def run(plan: Plan) -> list[Row]:
 
 def table(rows: list[Row]) -> str:
     """The rows, but for those of growth, for people."""
-    lines = [
-        f"{'kind':9}{'contender':18}{'reference':15}{'batch':>6}{'hidden':>8}{'threads':>9}{'ratio':>8}{'spread':>8}"
-    ]
-    for row in rows:
-        if row["kind"] == "growth":
-            continue
+    head = f"{'kind':9}{'contender':18}{'reference':15}{'batch':>6}{'hidden':>8}{'threads':>9}{'ratio':>8}{'spread':>8}"
+    lines = [head]
+    for row in (row for row in rows if row["kind"] != "growth"):
         line = f"{row['kind']:9}{row['contender']:18}"
         if row["kind"] == "study":
             line += f"{row['models']} models, {row['epochs']} epochs on {row['data']}: {row['seconds']:.2f} s"
@@ -143,9 +139,8 @@ def table(rows: list[Row]) -> str:
 
 
 def save(rows: list[Row], out: Path, command: str, plan: Plan) -> list[Path]:
-    """Write the rows, one JSON object a line after one that says what made them, and a drawing of the growth."""
-    made: dict[str, Any] = {"kind": "run", "command": command, "versions": versions()}
-    made["hardware"] = hardware(find_device(plan.device))
+    """Write the rows, one JSON object per line after one that says what made them, and a drawing of the growth."""
+    made = {"kind": "run", "command": command, "versions": versions(), "hardware": hardware(find_device(plan.device))}
     write_file(out, "".join(json.dumps(row, allow_nan=False) + "\n" for row in (made, *rows)))
     growth = [row for row in rows if row["kind"] == "growth"]
     if not growth:

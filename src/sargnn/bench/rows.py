@@ -1,4 +1,4 @@
-"""What every row of a benchmark says of how it was made, and the file of the rows."""
+"""How a row of a benchmark was made, and the file of the rows."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def conditions() -> dict[str, Any]:
 
 
 def write_rows(file: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """One line of JSON a row, each with the conditions of all."""
+    """One line of JSON per row, each with the conditions of all."""
     made = conditions()
     write_file(file, "".join(json.dumps(row | made) + "\n" for row in rows))

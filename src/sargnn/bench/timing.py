@@ -1,4 +1,4 @@
-"""Timing to be trusted: contenders in random order, ratios of neighbouring runs, and an eye on who else is busy."""
+"""Timing: contenders in random order, ratios of neighbouring runs, and the load of everything else on the machine."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ PROC = Path("/proc")
 
 
 class Meter:
-    """How many cores everything but this process and its descendants uses, by Linux's count of busy time; none where
-    that is not kept.
+    """How many cores everything but this process and its descendants uses, as Linux counts it; none elsewhere.
 
     >>> meter = Meter()
     >>> others = meter.others()
@@ -54,8 +53,8 @@ def _own_seconds() -> float:
     parents, used = {}, {}
     for file in PROC.glob("[0-9]*/stat"):
         try:
-            # After the name in parentheses, which may hold anything, come the fields 3 and on: 4 is the parent; 14 to
-            # 17 are user and system time, its own and that of children that have ended.
+            # After the name in parentheses: field 4 is the parent; 14 to 17 are user and system time, its own and
+            # that of children that have ended.
             fields = file.read_text().rpartition(")")[2].split()
         except OSError:  # it has just ended
             continue
@@ -85,38 +84,30 @@ class Times:
 
 
 def interleave(
-    calls: Mapping[str, Callable[[], Any]],
-    *,
-    rounds: int,
-    most_seconds: float,
-    busy_limit: float,
-    seed: int = 0,
-    enough: int = 3,
+    calls: Mapping[str, Callable[[], Any]], *, rounds: int, most_seconds: float, busy_limit: float, enough: int = 3
 ) -> Times:
-    """Run all calls once a round, in an order drawn anew, until ``rounds`` quiet rounds are there or the time is up.
+    """Run all calls once per round, in random order, until there are ``rounds`` quiet rounds or the time is up.
 
-    Busy rounds are measured again, up to as many as were asked for; fewer than ``enough`` quiet ones are refused.
+    Busy rounds are measured again, at most ``rounds`` of them; fewer than ``enough`` quiet ones are refused.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     names = list(calls)
     for name in names:  # memory, caches and compilers warm up
         calls[name]()
-    quiet: list[dict[str, float]] = []
-    busy: list[dict[str, float]] = []
-    use: dict[int, float | None] = {}
+    quiet: list[tuple[dict[str, float], float | None]] = []
+    busy: list[tuple[dict[str, float], float | None]] = []
     start = time.perf_counter()
     while len(quiet) < rounds and len(busy) < rounds:
         meter = Meter()
         taken = {name: seconds(calls[name]) for name in rng.permutation(names).tolist()}
         others = meter.others()
-        use[id(taken)] = others
-        (quiet if others is None or others <= busy_limit else busy).append(taken)
+        (quiet if others is None or others <= busy_limit else busy).append((taken, others))
         if time.perf_counter() - start > most_seconds and len(quiet) + len(busy) >= enough:
             break
     refused = len(quiet) < enough
     counted = quiet + busy if refused else quiet
-    known = [others for taken in counted if (others := use[id(taken)]) is not None]
-    found = {name: np.array([taken[name] for taken in counted]) for name in names}
+    known = [others for _, others in counted if others is not None]
+    found = {name: np.array([taken[name] for taken, _ in counted]) for name in names}
     return Times(found, float(np.mean(known)) if known else None, refused)
 
 

@@ -23,8 +23,8 @@ __all__ = ["bench", "cv", "explain_compare", "reproduce"]
 
 def cv(data: str, plan: CrossValidation, out: Path | None, workers: int | None, device: str) -> Answer:
     """The protocol on a user's own data: one model, or two compared."""
+    from sargnn.studies.bundles import cores
     from sargnn.studies.cross_validation import cross_validate
-    from sargnn.studies.executors import cores
 
     if workers is not None and workers < 1:
         raise InputError(f"--workers: got {workers}, expected at least 1")

@@ -1,8 +1,8 @@
-"""Beyond the paper: the recommended model on the paper's sets beside the best number that the paper prints for any
-system, what each part of it is worth, and the strongest other systems when they are searched for as well.
+"""Beyond the paper: the recommended model beside the paper's best number on each of its sets, the effect of each part,
+and the strongest other systems with a search of their own.
 
-The model has one setting for all sets, so there is nothing to choose; one row chooses its width and its inputs in each
-fold. How it was found says docs/beyond-the-paper.md.
+The model has one setting for all sets; one row selects width and inputs in each fold. docs/beyond-the-paper.md says how
+the setting was found.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PLUS_SEARCHED = f"{PLUS}, searched"
 ALL = "memory, sum and maximum are read"
 """A row of its own on every set: what the salient readout costs or gains."""
 ONE = "one member"
-"""The row that other systems, which are not committees, are held against."""
+"""The row that other systems, which are not ensembles, are compared with."""
 WIDE = "128 features, five members"
 """What the large form was at first."""
 
@@ -44,13 +44,11 @@ PARTS: dict[str, paper.Values] = {
     "uniform saliency": {"model.saliency": "uniform"},
     "no saliency, no memory (GIN)": {"model.saliency": "none", "model.readout": "sum"},
 }
-"""The recommended model with something changed. The last is a GIN with all else alike, a committee too."""
+"""The recommended model with something changed. The last is a GIN with all else alike, an ensemble too."""
 
 
-SEARCHED = {
-    f"{system}, searched": system
-    for system in ("gin", "gsn", "deepsets", "topological-forest", "dss-gnn", "graphormer")
-}
+STRONG = ("gin", "gsn", "deepsets", "topological-forest", "dss-gnn", "graphormer")
+SEARCHED = {f"{system}, searched": system for system in STRONG}
 """Rows of the systems of Table 2 that are among the strongest on some set."""
 
 
@@ -58,7 +56,7 @@ def beyond(
     preset: paper.Preset, facts: Callable[[str], SetFacts] = load_facts, data: Sequence[str] = paper.DATA_SETS
 ) -> Study:
     """The recommended model, its other readout, its large form and its choice from a grid on every set; on the sets of
-    the ablations its other parts, most of them trained once a fold, and the other systems, searched."""
+    the ablations its other parts, most of them trained once per fold, and the other systems, searched."""
     everywhere = {PLUS: [recipe()], ALL: [recipe() | PARTS[ALL]], LARGE: [recipe(LARGE)], PLUS_SEARCHED: own_grid()}
     cells = {(row, name): _cell(facts(name), name, preset, *own) for row, own in everywhere.items() for name in data}
     for name in (name for name in paper.ABLATION_SETS if name in data):
@@ -93,9 +91,8 @@ def searched_grid(system: str, data: str, preset: paper.Preset) -> tuple[Setting
     """
     kind = system if system in paper.SHAPES else "base"
     own = find_system(system).data.get("encodings", ("auto",))
-    alike = {
-        k: v for k, v in recipe().items() if k.startswith("training.") or k in ("data.walk_steps", "data.max_degree")
-    }
+    inputs_alike = ("data.walk_steps", "data.max_degree")
+    alike = {k: v for k, v in recipe().items() if k.startswith("training.") or k in inputs_alike}
     alike["training.epochs"] = min(preset.epochs, alike["training.epochs"])
     return tuple(
         settings
@@ -115,7 +112,7 @@ def best_printed(data: str) -> tuple[str, tuple[float, float]]:
 
 
 def _cell(facts: SetFacts, data: str, preset: paper.Preset, *grid: paper.Values) -> Cell:
-    """A cell whose jobs name every value of the recipe, so that rows of another recipe are never taken for these."""
+    """A cell whose jobs name every value of the recipe: rows of another recipe are never taken for these."""
     short = ({"training.epochs": min(preset.epochs, own["training.epochs"])} for own in grid)
     settings = tuple(Settings.of(BASE, own | fewer) for own, fewer in zip(grid, short, strict=True))
     return cell(facts, data, BASE, settings, preset)

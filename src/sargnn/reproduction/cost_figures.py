@@ -26,7 +26,7 @@ COMPARABLE = 2.0
 """SAR takes a comparable time up to this factor; less is no objection."""
 _PROTOCOL = (
     "Three layers; the learning rate is selected on the validation graphs. Accuracy is the mean ± standard deviation "
-    "over seeds (folds, on a set without an official division). "
+    "over seeds (folds, on a set without an official split). "
 )
 SIZE_CAPTION = (
     _PROTOCOL
@@ -111,7 +111,7 @@ def _notes(study: Study, caption: str, claims: Iterable[Claim], points: Points) 
     reasons = {paper.REASONS[cell.data] for cell in study.cells.values() if cell.data in paper.REASONS}
     why = "".join(f" Why accuracies are far below the published ones: {reason}." for reason in reasons)
     columns = (
-        "model", "budget of SAR with", "features", "parameters", "kFLOPs a graph", "µs a graph", "device",
+        "model", "budget of SAR with", "features", "parameters", "kFLOPs per graph", "µs per graph", "device",
         "accuracy, %",
     )  # fmt: skip
     lines = tuple(
@@ -128,7 +128,7 @@ def _notes(study: Study, caption: str, claims: Iterable[Claim], points: Points) 
 def model_size_notes(study: Study, results: Results, rows: Measured) -> FigureNotes:
     """What the paper says of model size, and the numbers."""
     points = _points(study, results, rows)
-    return _notes(study, SIZE_CAPTION, [*_size_claims(points), *_memory_claims(points)], points)
+    return _notes(study, SIZE_CAPTION, _size_claims(points), points)
 
 
 def _size_claims(points: Points) -> Iterator[Claim]:
@@ -138,15 +138,12 @@ def _size_claims(points: Points) -> Iterator[Claim]:
         verdict = "reproduced" if ratio <= COMPARABLE else "contradicted"
         text = f"{paper.CLAIMS['time']} (here: at most {COMPARABLE:g} times as much)"
         yield Claim(text, f"SAR-GCN at {column}: {ratio:.2f} times that of GCN", None, verdict)
-
-
-def _memory_claims(points: Points) -> Iterator[Claim]:
     grown = {column: point.accuracies for (row, column), point in points.items() if row == GROWING}
-    base = grown.pop(NO_MEMORY, None)
-    if base is None or not grown:
+    none = grown.pop(NO_MEMORY, None)
+    if none is None or not grown:
         return
     small, large = next(iter(grown)), list(grown)[-1]
-    yield judge(paper.CLAIMS["memory"], f"{small} against none", grown[small], base)
+    yield judge(paper.CLAIMS["memory"], f"{small} against none", grown[small], none)
     if large != small:
         yield judge(paper.CLAIMS["larger memory"], f"{large} against {small}", grown[large], grown[small])
 
@@ -169,17 +166,15 @@ def draw_model_size(study: Study, results: Results, rows: Measured) -> Figure:
     figure = Figure(figsize=(10, 3), layout="constrained")
     accuracy, seconds, memory = figure.subplots(1, 3)
     accuracy.set(xlabel="parameters", ylabel="test accuracy, %", title="Equal parameters")
-    seconds.set(xlabel="parameters", ylabel="µs a graph", title="Time")
+    seconds.set(xlabel="parameters", ylabel="µs per graph", title="Time")
     memory.set(xlabel="parameters beyond the backbone's, %", ylabel="test accuracy, %", title="Growing memory")
     for row, colour in (("sar-gcn", ACCENT), ("gcn", CONTRAST)):
-        own = _by_cost(points, row, "parameters")
-        sizes = np.array([point.cost.parameters for point in own])
+        own, sizes = _by_cost(points, row, "parameters")
         _draw_accuracy(accuracy, own, sizes, colour, row)
         times = [1e6 * point.cost.seconds_per_graph for point in own]
         seconds.plot(sizes, times, "o-", color=colour, markersize=4)
     if (GROWING, NO_MEMORY) in points:
-        own = _by_cost(points, GROWING, "parameters")
-        sizes = np.array([point.cost.parameters for point in own])
+        own, sizes = _by_cost(points, GROWING, "parameters")
         growth = 100 * (sizes / points[GROWING, NO_MEMORY].cost.parameters - 1)
         _draw_accuracy(memory, own, growth, ACCENT, GROWING)
     logarithmic(accuracy)
@@ -194,18 +189,20 @@ def draw_complexity(study: Study, results: Results, rows: Measured) -> Figure:
     points = _points(study, results, rows)
     figure = Figure(figsize=(8, 3), layout="constrained")
     for axes, backbone in zip(figure.subplots(1, 2), paper.EQUAL_FLOPS, strict=True):
-        axes.set(xlabel="kFLOPs a graph", ylabel="test accuracy, %", title=backbone.upper())
+        axes.set(xlabel="kFLOPs per graph", ylabel="test accuracy, %", title=backbone.upper())
         for row, colour in ((f"sar-{backbone}", ACCENT), (backbone, CONTRAST)):
-            own = _by_cost(points, row, "flops")
-            _draw_accuracy(axes, own, np.array([point.cost.flops / 1e3 for point in own]), colour, row)
+            own, flops = _by_cost(points, row, "flops")
+            _draw_accuracy(axes, own, flops / 1e3, colour, row)
         logarithmic(axes)
         axes.legend(loc="best")
     return figure
 
 
-def _by_cost(points: Points, row: str, cost: str) -> list[Point]:
+def _by_cost(points: Points, row: str, cost: str) -> tuple[list[Point], np.ndarray]:
+    """The points of a row from the cheapest on, and what they cost."""
     own = (point for where, point in points.items() if where[0] == row)
-    return sorted(own, key=lambda point: getattr(point.cost, cost))
+    ordered = sorted(own, key=lambda point: getattr(point.cost, cost))
+    return ordered, np.array([getattr(point.cost, cost) for point in ordered])
 
 
 def _draw_accuracy(axes: Axes, own: list[Point], costs: np.ndarray, colour: str, label: str) -> None:

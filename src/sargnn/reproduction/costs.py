@@ -1,10 +1,9 @@
 """What a model costs: its parameters, the floating-point operations and the time that one graph takes.
 
-Operations are counted part by part of the model, by formula, from the equations as the paper writes them: keys and
-values of the memory are formed for every node, though this package finds the same result without them. So SAR is never
+Operations are counted by formula for each part of the model, from the equations as the paper writes them: keys and
+values of the memory are formed for every node, though this package finds the same result without them, so SAR is never
 charged too little. A multiplication with its addition counts two; counted are matrix products and weighted sums over
-nodes and neighbourhoods, not softmax, norms, activations or the fusion of weights. Time is
-measured, on whatever device the row names.
+nodes and neighbourhoods, not softmax, norms, activations or the fusion of weights. Time is measured.
 """
 
 from __future__ import annotations
@@ -137,65 +136,34 @@ def _head(model: SARGNN) -> nn.Module:
     return model.head
 
 
-def _maps(part: nn.Module) -> int:
+def _maps(part: nn.Module | None) -> int:
     """The linear maps of a part, each applied once."""
-    return sum(m.in_features * m.out_features for m in part.modules() if isinstance(m, nn.Linear))
-
-
-def _readout(model: SARGNN, nodes: float, edges: float) -> float:
-    """The perceptron of the classifier, and Σ_j s_j h_j where that is what it reads."""
-    return _maps(_head(model)) + (nodes * model.config.hidden if model.config.readout == "salient" else 0.0)
-
-
-def _memory(read: GraphNeuralMemory, nodes: float, edges: float) -> float:
-    """K and V of all nodes once; then in each iteration q_m, its product with K, the sum of V, and the perceptron."""
-    again = _maps(read.query) + 2 * nodes * read.query.out_features + _maps(read.mlp)
-    return nodes * (_maps(read.key) + _maps(read.value)) + read.iterations * again
-
-
-def _saliency(saliency: NodeSaliency, nodes: float, edges: float) -> float:
-    """q_s, K_s and their product."""
-    return _maps(saliency.query) + nodes * (_maps(saliency.key) + saliency.key.out_features)
-
-
-def _gcn(layer: GCNLayer, nodes: float, edges: float) -> float:
-    """H Θ and the sums over closed neighbourhoods, in the fewer dimensions."""
-    fewer = min(layer.theta.in_features, layer.theta.out_features)
-    return nodes * _maps(layer.theta) + (nodes + edges) * fewer
-
-
-def _sage(layer: SAGELayer, nodes: float, edges: float) -> float:
-    """The sums, then Θ."""
-    return nodes * _maps(layer.theta) + (nodes + edges) * layer.theta.in_features
-
-
-def _gin(layer: GINLayer, nodes: float, edges: float) -> float:
-    """The sums, then the perceptron."""
-    first = layer.mlp[0]
-    assert isinstance(first, nn.Linear)
-    return nodes * _maps(layer.mlp) + (nodes + edges) * first.in_features
-
-
-def _gat(layer: GATLayer, nodes: float, edges: float) -> float:
-    """W h, the two halves of aᵀ[W h_i ‖ W h_j], a_eᵀ c_ij where there are edge channels, and the sums."""
-    out = layer.theta.out_features
-    of_edges = 0 if layer.attend_edge is None else edges * _maps(layer.attend_edge)
-    return nodes * _maps(layer.theta) + 2 * nodes * out + of_edges + (nodes + edges) * out
-
-
-def _edge_channels(channels: EdgeChannels, nodes: float, edges: float) -> float:
-    """W_e e of every edge and W_x x of every node."""
-    of_edges, of_nodes = (0 if map is None else _maps(map) for map in (channels.of_edges, channels.of_nodes))
-    return edges * of_edges + nodes * of_nodes
-
-
-def _edge_network(network: EdgeNetwork, nodes: float, edges: float) -> float:
-    """A z, the sums over neighbours (a node is none of its own here), and V."""
-    return nodes * (_maps(network.into) + _maps(network.out)) + edges * network.out.in_features
+    modules = () if part is None else part.modules()
+    return sum(m.in_features * m.out_features for m in modules if isinstance(m, nn.Linear))
 
 
 _OPERATIONS: dict[type[nn.Module], Callable[[Any, float, float], float]] = {
-    SARGNN: _readout, GraphNeuralMemory: _memory, NodeSaliency: _saliency, GCNLayer: _gcn, SAGELayer: _sage,
-    GINLayer: _gin, GATLayer: _gat, EdgeChannels: _edge_channels, EdgeNetwork: _edge_network,
-}  # fmt: skip
-"""Multiplications of each kind of part, given the mean numbers of nodes and edges of a graph."""
+    # The perceptron of the classifier, and Σ_j s_j h_j where that is what it reads.
+    SARGNN: lambda m, n, e: _maps(_head(m)) + (n * m.config.hidden if m.config.readout == "salient" else 0.0),
+    # K and V of all nodes once; then in each iteration q_m, its product with K, the sum of V, and the perceptron.
+    GraphNeuralMemory: lambda m, n, e: (
+        n * (_maps(m.key) + _maps(m.value))
+        + m.iterations * (_maps(m.query) + 2 * n * m.query.out_features + _maps(m.mlp))
+    ),
+    # q_s, K_s and their product.
+    NodeSaliency: lambda m, n, e: _maps(m.query) + n * (_maps(m.key) + m.key.out_features),
+    # H Θ and the sums over closed neighbourhoods, in the fewer dimensions.
+    GCNLayer: lambda m, n, e: n * _maps(m.theta) + (n + e) * min(m.theta.in_features, m.theta.out_features),
+    # The sums, then Θ or the perceptron.
+    SAGELayer: lambda m, n, e: n * _maps(m.theta) + (n + e) * m.theta.in_features,
+    GINLayer: lambda m, n, e: n * _maps(m.mlp) + (n + e) * m.mlp[0].in_features,
+    # W h, the two halves of aᵀ[W h_i ‖ W h_j], a_eᵀ c_ij where there are edge channels, and the sums.
+    GATLayer: lambda m, n, e: (
+        n * _maps(m.theta) + 2 * n * m.theta.out_features + e * _maps(m.attend_edge) + (n + e) * m.theta.out_features
+    ),
+    # W_e e of every edge and W_x x of every node.
+    EdgeChannels: lambda m, n, e: e * _maps(m.of_edges) + n * _maps(m.of_nodes),
+    # A z, the sums over neighbours (a node is none of its own here), and V.
+    EdgeNetwork: lambda m, n, e: n * (_maps(m.into) + _maps(m.out)) + e * m.out.in_features,
+}
+"""Multiplications of each kind of part m, for a graph with n nodes and e edges."""

@@ -1,15 +1,15 @@
-"""What is written beside a picture: what the paper claims of its figure, what was measured, and the verdict."""
+"""The text beside a picture: what the paper claims of its figure, what was measured, and the verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
 
 from sargnn.pages.environment import render
-from sargnn.reproduction.tables import in_standard_errors
+from sargnn.reproduction.tables import in_standard_errors, table_lines
 from sargnn.studies.store import Job, Row
 
 __all__ = ["Claim", "FigureNotes", "Measured", "html", "judge", "markdown"]
@@ -37,7 +37,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class FigureNotes:
-    """What is written down beside the picture."""
+    """The text beside the picture."""
 
     title: str
     caption: str
@@ -48,7 +48,7 @@ class FigureNotes:
 
 
 def judge(published: str, what: str, better: np.ndarray, worse: np.ndarray, unit: str = "points") -> Claim:
-    """A claim that values of the first kind (one a trial, two trials at least) are larger on average than the others.
+    """A claim that values of the first kind (one per trial, two trials at least) are larger on average than the others.
 
     Reproduced: by more than two standard errors of the difference. Not seen: within two. Contradicted: the other way.
 
@@ -72,16 +72,12 @@ def markdown(notes: FigureNotes, picture: str | None = None) -> str:
     """The notes as Markdown; ``picture`` is the address of the drawing."""
     lines = [f"## {notes.title}", "", *([f"![{notes.title}]({picture})", ""] if picture else []), notes.caption, ""]
     if notes.claims:
-        lines += _table(("the paper", "measured", "difference", "verdict"), [claim.cells for claim in notes.claims])
-    lines += _table(notes.columns, notes.rows) if notes.rows else ["Nothing measured yet.", ""]
+        head = ("the paper", "measured", "difference", "verdict")
+        lines += [*table_lines(head, (claim.cells for claim in notes.claims)), ""]
+    lines += [*(table_lines(notes.columns, notes.rows) if notes.rows else ["Nothing measured yet."]), ""]
     return "\n".join(lines)
 
 
 def html(notes: FigureNotes, drawing: str) -> str:
     """The notes as a page that opens offline, with the SVG of the picture inside."""
     return render("figure.html.j2", notes=notes, drawing=Markup(drawing))
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    head = ["| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
-    return [*head, *("| " + " | ".join(row) + " |" for row in rows), ""]

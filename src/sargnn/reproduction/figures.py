@@ -33,9 +33,7 @@ class FigurePlan:
 
 
 FIGURES = {
-    "figure-optimization": FigurePlan(
-        optimization_figure.study, optimization_figure.notes, optimization_figure.draw
-    ),
+    "figure-optimization": FigurePlan(optimization_figure.study, optimization_figure.notes, optimization_figure.draw),
     "figure-tsne": FigurePlan(
         tsne_figure.study, tsne_figure.notes, tsne_figure.draw, tsne_figure.jobs, tsne_figure.WORK
     ),
@@ -53,7 +51,7 @@ FIGURES = {
 def run_figure(plan: FigurePlan, study: Study, store: Store, progress: StudyProgress, **engine: Any) -> None:
     """Compute what the store does not have yet; ``engine`` as in :func:`~sargnn.studies.study.run_study`."""
     results = run_study(study, store, progress, **engine)
-    # One job a bundle: each is measured alone, and stored when it is done.
+    # One job per bundle: each is measured alone, and stored when it is done.
     bundles = [(job,) for job in plan.jobs(study, results)]
     if bundles:
         run_bundles(bundles, plan.work, store, on_progress=lambda *state: progress("measuring", *state), **engine)

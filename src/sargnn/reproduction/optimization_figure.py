@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from sargnn.reproduction import paper
-from sargnn.reproduction.figure_notes import Claim, FigureNotes, Measured, judge
+from sargnn.reproduction.figure_notes import FigureNotes, Measured, judge
 from sargnn.reproduction.studies import Facts, cell, grid_of, load_facts
-from sargnn.studies.protocol import CellResult
 from sargnn.studies.study import Results, Study
 from sargnn.viz import COLOURS, house_style
 
@@ -40,9 +39,19 @@ def study(preset: paper.Preset, facts: Facts = load_facts) -> Study:
 
 def notes(study: Study, results: Results, rows: Measured) -> FigureNotes:
     """The numbers of all cells."""
-    numbers = [(*where, *_numbers(results.get(where))) for where in study.cells]
+    numbers: dict[tuple[str, str], tuple[str, str]] = dict.fromkeys(study.cells, ("not measured", "-"))
+    for where, result in results.items():
+        best_epoch = np.mean([row.best_epoch for row in result.rows])
+        numbers[where] = f"{100 * result.mean:.1f} ± {100 * result.std:.1f}", f"{best_epoch:.0f}"
+    claims = tuple(
+        judge(
+            f"{paper.CLAIMS['optimization']} ({data})", f"joint against {policy}", 100 * joint.folds, 100 * other.folds
+        )
+        for (policy, data), other in results.items()
+        if policy != JOINT and (joint := results.get((JOINT, data)))
+    )
     columns = ("policy", "data", "test accuracy, %", "best epoch, mean")
-    return FigureNotes(study.title, CAPTION, tuple(_claims(results)), columns, tuple(numbers))
+    return FigureNotes(study.title, CAPTION, claims, columns, tuple((*where, *own) for where, own in numbers.items()))
 
 
 def curve(histories: Sequence[Sequence[float]]) -> tuple[np.ndarray, np.ndarray]:
@@ -57,24 +66,6 @@ def curve(histories: Sequence[Sequence[float]]) -> tuple[np.ndarray, np.ndarray]
     for number, history in enumerate(histories):
         table[number, : len(history)] = history
     return np.nanmean(table, axis=0), np.nanstd(table, axis=0)
-
-
-def _numbers(result: CellResult | None) -> tuple[str, str]:
-    """Test accuracy and best epoch."""
-    if result is None:
-        return "not measured", "-"
-    best_epoch = np.mean([row.best_epoch for row in result.rows])
-    return f"{100 * result.mean:.1f} ± {100 * result.std:.1f}", f"{best_epoch:.0f}"
-
-
-def _claims(results: Results) -> list[Claim]:
-    return [
-        judge(
-            f"{paper.CLAIMS['optimization']} ({data})", f"joint against {policy}", 100 * joint.folds, 100 * other.folds
-        )
-        for (policy, data), other in results.items()
-        if policy != JOINT and (joint := results.get((JOINT, data)))
-    ]
 
 
 @house_style()

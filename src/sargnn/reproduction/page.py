@@ -1,16 +1,17 @@
-"""The page ``docs/reproduction.md``: tables and figures from the rows that are kept, and what they show and do not."""
+"""The page ``docs/reproduction.md``: tables and figures from the stored rows, and what they show."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sargnn import viz
 from sargnn.errors import InputError
 from sargnn.files import write_file
 from sargnn.pages.environment import render
@@ -37,14 +38,11 @@ OTHERS = ("PROTEINS", "IMDB-BINARY", "IMDB-MULTI")
 BANDS = ("MUTAG", "PROTEINS")
 """Sets on which every system is held against its published row."""
 
-Found = dict[str, dict[Where, CellVerdict]]
+Found = dict[Where, CellVerdict]
 
 
 def write_page(rows: Sequence[Path], out: Path) -> list[Path]:
-    """Write the page of the files of rows, and its pictures to the folder ``images`` beside it; gives what was
-    written."""
-    from sargnn import viz
-
+    """Write the page of the files of rows, and its pictures to the folder ``images`` beside it; gives the files."""
     text, pictures = page(rows)
     for name, picture in pictures.items():
         viz.save(picture, out.parent / name)
@@ -53,9 +51,10 @@ def write_page(rows: Sequence[Path], out: Path) -> list[Path]:
 
 
 def page(sources: Sequence[Path]) -> tuple[str, dict[str, Figure]]:
-    """The page as Markdown and its pictures by address, from rows that :meth:`~sargnn.studies.store.Store.export`
-    wrote, and from nothing else: no data set is needed."""
-    records = _trainings(sources)
+    """The page as Markdown and its pictures by address, from files of :meth:`~sargnn.studies.store.Store.export`
+    alone: no data set is needed."""
+    by_id = {record.id: record for file in sources for record in read_rows(file)}  # files may share rows
+    records = [record for record in by_id.values() if record.job["stage"] in ("select", "assess")]
     facts = facts_in(record.job for record in records)
     quick = paper.PRESETS[PRESET]
     studies = {name: make(quick, facts.__getitem__) for name, make in STUDIES.items()}
@@ -72,61 +71,47 @@ def page(sources: Sequence[Path]) -> tuple[str, dict[str, Figure]]:
         raise InputError(f"{names}: got too few rows, expected some cells of each of {', '.join(STUDIES)}")
     notes = {name: FIGURES[name].notes(*own) for name, own in found.items()}
     addresses = {name: f"images/{name}.png" for name, made in notes.items() if made.rows}
-    text = _render(
-        sources=[file.name for file in sources], missing=[name for name in FIGURES if name not in addresses],
+    text = render(
+        "reproduction.md.j2", paper=paper.PRESETS["paper"], preset_name=PRESET, preset=quick, lean_name=LEAN,
+        lean=paper.PRESETS[LEAN], sources=[file.name for file in sources],
+        missing=[name for name in FIGURES if name not in addresses],
         figures=[figure_notes.markdown(notes[name], address) for name, address in addresses.items()],
-        **_made(records), **_of_tables(studies, results), **_of_every_system(lean, whole, results["table2"]),
+        origins=_origins(records), day=max(record.finished for record in records)[:10], quoted=_quoted(),
+        other_inputs=_other_inputs(), **_of_tables(studies, results),
+        **_of_every_system(lean, whole, results["table2"]),
     )  # fmt: skip
-    return text, {address: FIGURES[name].draw(*found[name]) for name, address in addresses.items()}
-
-
-def _trainings(sources: Sequence[Path]) -> list[Record]:
-    """The rows of trainings, each once, though several files may have it."""
-    records = {record.id: record for file in sources for record in read_rows(file)}
-    return [record for record in records.values() if record.job["stage"] in ("select", "assess")]
+    return text.rstrip() + "\n", {address: FIGURES[name].draw(*found[name]) for name, address in addresses.items()}
 
 
 def facts_in(jobs: Iterable[Row]) -> dict[str, SetFacts]:
-    """Of every data set that has rows, by the JSON of their jobs: its fingerprint and folds; a set without rows has no
-    cell either way."""
+    """Fingerprint and folds of every data set that has rows, by the JSON of their jobs; a set without rows has no cell
+    either way."""
     facts: dict[str, SetFacts] = defaultdict(lambda: SetFacts("no rows", 10))
     for job in jobs:
-        data = job["data"]
-        folds = max(job["fold"] + 1, facts[data].folds if data in facts else 1)
-        facts[data] = SetFacts(job["fingerprint"], folds)
+        folds = max(job["fold"] + 1, facts[job["data"]].folds if job["data"] in facts else 1)
+        facts[job["data"]] = SetFacts(job["fingerprint"], folds)
     return facts
 
 
-def _render(**values: Any) -> str:
-    presets = {"preset_name": PRESET, "preset": paper.PRESETS[PRESET], "lean_name": LEAN, "lean": paper.PRESETS[LEAN]}
-    text = render("reproduction.md.j2", paper=paper.PRESETS["paper"], **presets, **values)
-    return text.rstrip() + "\n"
-
-
-def _made(records: list[Record]) -> dict[str, Any]:
-    """What made the rows, and what is known of the published numbers."""
-    day = max(record.finished for record in records)[:10]
-    return {"origins": _origins(records), "day": day, "quoted": _quoted(), "other_inputs": _other_inputs()}
-
-
 def _of_tables(studies: dict[str, Study], results: dict[str, Results]) -> dict[str, Any]:
-    """The tables of the preset and what the text says of the base and SAR models in them. Rows of which nothing is
-    measured are named, not shown."""
-    family = {where: result for where, result in results["table2"].items() if _in_family(where[0])}
+    """The tables of the preset and the numbers of base and SAR models in the text. Rows without any measured cell are
+    named, not shown."""
+    family = {w: result for w, result in results["table2"].items() if w[0].removeprefix("sar-") in paper.TABLE1["base"]}
     told = {**results, "table2": family}
     found = {name: cell_verdicts(study, told[name]) for name, study in studies.items()}
     shown = {name: _begun(study, results[name]) for name, study in studies.items()}
     begun = {row for row, _ in shown["table2"].cells}
+    supervised = [c.measured for where, c in found["table3"].items() if where[1] == "supervised"]
     return {
         "tables": {name: markdown(study, results[name]) for name, study in shown.items()},
         "accuracy": lambda table, row, column: f"{found[table][row, column].measured:.1f}",
         "deviation": lambda table, row, column: f"{found[table][row, column].measured_std:.1f}",
-        "mutag": _table1_counts(found, "MUTAG"),
-        "letter": _table1_counts(found, "Letter-high"),
-        "enzymes": _enzymes(found),
+        "mutag": _table1_counts(found["table1"], "MUTAG"),
+        "letter": _table1_counts(found["table1"], "Letter-high"),
+        "enzymes": _enzymes(found["table2"]),
         "triangles": _triangles(family),
-        "others": _table2_counts(found, OTHERS),
-        "supervised": _ends(found["table3"], "supervised"),
+        "others": _table2_counts(found["table2"], OTHERS),
+        "supervised": (min(supervised), max(supervised)),
         "unmeasured": [line for name, study in shown.items() for line in _unmeasured(study, results[name])],
         "not_begun": [system for system in paper.SYSTEMS if system not in begun],
     }
@@ -136,18 +121,15 @@ def _of_every_system(study: Study, results: Results, quick: Results) -> dict[str
     """Table 2 for every system, one grid for all, and what the text says of it."""
     named = replace(study, title=f"{study.title}, every system, preset {LEAN}")
     verdicts = Counter(c.verdict for c in cell_verdicts(study, results).values() if c.published is not None)
-    every = {
-        "table": markdown(named, results),
-        "bands": band_table(study, results, BANDS),
-        "verdicts": ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()),
-        "cells": verdicts.total(),
-    }
-    return {"every": every, "bands": BANDS, "sizes": _sizes({**results, **quick})}
-
-
-def _in_family(system: str) -> bool:
-    """Whether it is a base model or SAR on one."""
-    return system.removeprefix("sar-") in paper.TABLE1["base"]
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+    every = {"table": markdown(named, results), "bands": band_table(study, results, BANDS), "verdicts": counts}
+    on_triangles = {system: result for (system, data), result in {**results, **quick}.items() if data == "TRIANGLES"}
+    sizes = [
+        (system, _spread(on_triangles[system], "test"), _spread(on_triangles[system], "test-large"))
+        for system in paper.SYSTEMS
+        if system in on_triangles
+    ]
+    return {"every": {**every, "cells": verdicts.total()}, "bands": BANDS, "sizes": sizes}
 
 
 def _begun(study: Study, results: Results) -> Study:
@@ -156,8 +138,7 @@ def _begun(study: Study, results: Results) -> Study:
     return replace(study, cells={where: cell for where, cell in study.cells.items() if where[0] in begun})
 
 
-@dataclass(frozen=True, order=True)
-class Origin:
+class Origin(NamedTuple):
     """What trainings were made of and by."""
 
     data: str
@@ -193,12 +174,6 @@ def _other_inputs() -> list[str]:
     return lines
 
 
-def _sizes(table2: Results) -> list[tuple[str, str, str]]:
-    """Every system on the two test parts of TRIANGLES."""
-    cells = {system: table2[system, "TRIANGLES"] for system in paper.SYSTEMS if (system, "TRIANGLES") in table2}
-    return [(system, _spread(result, "test"), _spread(result, "test-large")) for system, result in cells.items()]
-
-
 def _accuracies(result: CellResult, part: str) -> np.ndarray:
     """Per cent, of each training."""
     return 100 * np.array([row.scores[part]["accuracy"] for row in result.rows if row.scores])
@@ -209,34 +184,28 @@ def _spread(result: CellResult, part: str) -> str:
     return f"{values.mean():.1f} ± {values.std():.1f}" if len(values) > 1 else f"{values[0]:.1f}, one training"
 
 
+def _counts(cells: Iterable[CellVerdict], differences: list[float]) -> dict[str, Any]:
+    """Verdicts, and the ends of some differences."""
+    verdicts = Counter(c.verdict for c in cells)
+    counts = {verdict: verdicts[verdict] for verdict in ("reproduced", "higher", "lower")}
+    return {"cells": verdicts.total(), "least": min(differences), "most": max(differences), **counts}
+
+
 def _table1_counts(found: Found, data: str) -> dict[str, Any]:
     """Verdicts on a data set, and how far below the published values the cells are."""
-    cells = [c for (_, column), c in found["table1"].items() if column.endswith(f" {data}")]
-    verdicts = [c.verdict for c in cells]
-    gaps = [c.published - c.measured for c in cells if c.published is not None]
-    counts = {verdict: verdicts.count(verdict) for verdict in ("reproduced", "higher", "lower")}
-    return {"cells": len(cells), "least": min(gaps), "most": max(gaps), **counts}
+    cells = [c for (_, column), c in found.items() if column.endswith(f" {data}")]
+    return _counts(cells, [c.published - c.measured for c in cells if c.published is not None])
 
 
 def _table2_counts(found: Found, sets: Sequence[str]) -> dict[str, Any]:
-    """Verdicts on some data sets, and their cells where the SAR model is better than its base model."""
-    cells = {where: c for where, c in found["table2"].items() if where[1] in sets}
-    gains = [
-        c.measured - cells[system[4:], data].measured for (system, data), c in cells.items() if system[:4] == "sar-"
-    ]
-    verdicts = [c.verdict for c in cells.values()]
-    counts = {verdict: verdicts.count(verdict) for verdict in ("reproduced", "higher", "lower")}
-    return {"cells": len(cells), "least": min(gains), "most": max(gains), **counts}
-
-
-def _ends(found: dict[Where, CellVerdict], column: str) -> tuple[float, float]:
-    """The lowest and the highest measured value of a column."""
-    values = [c.measured for where, c in found.items() if where[1] == column]
-    return min(values), max(values)
+    """Verdicts on some data sets, and how much better the SAR models are than their base models."""
+    cells = {where: c for where, c in found.items() if where[1] in sets}
+    sar = {(system[4:], data): c for (system, data), c in cells.items() if system[:4] == "sar-"}
+    return _counts(cells.values(), [c.measured - cells[base].measured for base, c in sar.items()])
 
 
 def _unmeasured(study: Study, results: Results) -> list[str]:
-    """The cells without rows, a line a row of the table."""
+    """The cells without rows, one line per row of the table."""
     missing: dict[str, list[str]] = defaultdict(list)
     for row, column in study.cells.keys() - results.keys():
         missing[row].append(column)
@@ -244,10 +213,9 @@ def _unmeasured(study: Study, results: Results) -> list[str]:
 
 
 def _enzymes(found: Found) -> dict[str, Any]:
-    cells = {system: c for (system, data), c in found["table2"].items() if data == "ENZYMES"}
-    base = [c for system, c in cells.items() if not system.startswith("sar-")]
+    cells = {system: c for (system, data), c in found.items() if data == "ENZYMES"}
     gaps = [c.published - c.measured for s, c in cells.items() if s.startswith("sar-") and c.published is not None]
-    reproduced = sum(c.verdict == "reproduced" for c in base)
+    reproduced = sum(c.verdict == "reproduced" for s, c in cells.items() if not s.startswith("sar-"))
     return {"base_reproduced": reproduced, "sar_least": min(gaps), "sar_most": max(gaps)}
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sargnn import viz
 from sargnn.console import note, show_study
 from sargnn.data.sources import load
 from sargnn.data.synthetic import triangles
@@ -16,7 +17,7 @@ from sargnn.reproduction import figure_notes, tables
 from sargnn.reproduction.beyond import beyond
 from sargnn.reproduction.figures import FIGURES, finished_rows, run_figure
 from sargnn.reproduction.paper import PRESETS
-from sargnn.reproduction.saliency_notes import saliency_notes
+from sargnn.reproduction.saliency_figures import SALIENCY_FIGURES, saliency_notes
 from sargnn.reproduction.studies import STUDIES as PAPER
 from sargnn.reproduction.studies import plan_study
 from sargnn.studies.bundles import made_by
@@ -29,8 +30,6 @@ Answer = dict[str, Any]
 
 STUDIES = {**PAPER, "beyond": beyond}
 """The paper's tables, the ablations that it lacks, and the recommended model."""
-SALIENCY_FIGURES = ("figure-saliency-triangles", "figure-saliency-mutag", "figure-dss")
-"""Pictures of single graphs, drawn in one go from models trained for them."""
 NAMES = (*STUDIES, *FIGURES, *SALIENCY_FIGURES)
 """What can be reproduced, in the order of ``all``."""
 FEW_TRIANGLES = (200, 50, 50, 0)
@@ -46,18 +45,6 @@ class DrawingJob(Job):
 
     def to_json(self) -> Row:
         return {"stage": "draw", "figure": self.figure, "preset": self.preset}
-
-
-def _drawers() -> dict[str, Callable[..., Answer]]:
-    """By figure, the function that draws it."""
-    from sargnn.reproduction import saliency_figures
-
-    functions = (
-        saliency_figures.figure_saliency_triangles,
-        saliency_figures.figure_saliency_mutag,
-        saliency_figures.figure_dss_subgraphs,
-    )
-    return dict(zip(SALIENCY_FIGURES, functions, strict=True))
 
 
 @dataclass(frozen=True)
@@ -78,7 +65,7 @@ class Reproduction:
         return self._run(name, store, show_study())
 
     def run_all(self, store: Store) -> Answer:
-        """Every table and figure in turn. Progress is over the whole: a set that several share is computed once."""
+        """Every table and figure in turn. Progress is over the whole: trainings that several need are computed once."""
         studies = {name: self._study(name) for name in (*STUDIES, *FIGURES)}
         show = show_study(whole=sum(study.trainings for study in studies.values()))
         answers = {}
@@ -92,12 +79,7 @@ class Reproduction:
             return self._saliency_figure(name, store)
         study = self._study(name)
         if self.engine != "none":
-            options: Row = {
-                "engine": self.engine,
-                "workers": self.workers,
-                "address": self.address,
-                "device": self.device,
-            }
+            options: Row = {option: getattr(self, option) for option in ("engine", "workers", "address", "device")}
             if name in FIGURES:
                 run_figure(FIGURES[name], study, store, show, **options)
             else:
@@ -114,22 +96,17 @@ class Reproduction:
         write_file(self._file(name, "md"), tables.markdown(study, results))
         write_file(self._file(name, "html"), tables.html(study, results))
         if study.published:
-            from sargnn import viz
-
             viz.save(tables.figure(study, results), self._file(name, "png"))
         cells = {f"{row} / {column}": [r.mean, r.std] for (row, column), r in results.items()}
         return {"cells": len(study.cells), "measured": len(results), "folder": str(self.out), "accuracy": cells}
 
     def _write_figure(self, name: str, study: Study, store: Store) -> Answer:
-        from sargnn import viz
-
         results, rows = finished_rows(FIGURES[name], study, store)
         made, picture = FIGURES[name].notes(study, results, rows), FIGURES[name].draw(study, results, rows)
         viz.save(picture, self._file(name, "png"))
         write_file(self._file(name, "md"), figure_notes.markdown(made, self._file(name, "png").name))
         write_file(self._file(name, "html"), figure_notes.html(made, viz.to_svg(picture)))
-        verdicts = dict(Counter(claim.verdict for claim in made.claims))
-        return {"cells": len(study.cells), "measured": len(results), "folder": str(self.out), "verdicts": verdicts}
+        return {"cells": len(study.cells), "measured": len(results), **self._verdicts(made)}
 
     def _saliency_figure(self, name: str, store: Store) -> Answer:
         """Drawn unless the store says that it was, and its files are still there."""
@@ -138,15 +115,17 @@ class Reproduction:
         if drawn is None or not all(Path(file).exists() for file in drawn["files"]):
             if self.engine == "none":
                 return {"measured": 0, "folder": str(self.out)}
-            pictures = self.out / self.preset
-            drawn = _drawers()[name](pictures, PRESETS[self.preset], self._sets(name), device=self.device)
+            draw, preset = SALIENCY_FIGURES[name], PRESETS[self.preset]
+            drawn = draw(self.out / self.preset, preset, self._sets(name), device=self.device)
             store.finish(job, {**made_by(), **drawn})
         png, svg = (Path(file) for file in drawn["files"])
         made = saliency_notes(name, drawn)
         write_file(self._file(name, "md"), figure_notes.markdown(made, f"{self.preset}/{png.name}"))
         write_file(self._file(name, "html"), figure_notes.html(made, svg.read_text("utf-8")))
-        verdicts = dict(Counter(claim.verdict for claim in made.claims))
-        return {"measured": len(made.rows), "folder": str(self.out), "verdicts": verdicts}
+        return {"measured": len(made.rows), **self._verdicts(made)}
+
+    def _verdicts(self, made: figure_notes.FigureNotes) -> Answer:
+        return {"folder": str(self.out), "verdicts": dict(Counter(claim.verdict for claim in made.claims))}
 
     def _sets(self, name: str) -> Any:
         """The graphs of a saliency figure: none for the paper's own, or a few where the preset spares TRIANGLES."""

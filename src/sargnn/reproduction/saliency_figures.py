@@ -1,11 +1,12 @@
-"""The paper's figures of saliency: three systems side by side on TRIANGLES and on MUTAG, and the subgraphs of DSS-GNN.
+"""The paper's figures of saliency: three systems on TRIANGLES and on MUTAG, and the subgraphs of DSS-GNN.
 
-Each function trains what its figure shows, writes the figure as PNG and SVG, and returns what was measured.
+Each function trains what its figure shows, writes the figure as PNG and SVG, and returns what was measured;
+:func:`saliency_notes` makes the text beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from sargnn import viz
 from sargnn.data.chemistry import atom_symbols, fused_rings, known_causes, simple_graph
 from sargnn.data.graphs import GraphSet
 from sargnn.data.sources import load
-from sargnn.reproduction.paper import Preset
+from sargnn.reproduction.figure_notes import Claim, FigureNotes, judge
+from sargnn.reproduction.paper import CLAIMS, Preset, Values
 from sargnn.systems.dss_gnn import DSSGNNConfig
 from sargnn.training.hardware import find_device
 from sargnn.training.run import TrainingRun, train
@@ -30,9 +32,10 @@ from sargnn.viz.graph import draw_panel, node_diameter
 from sargnn.viz.layout import positions_of
 from sargnn.viz.molecules import are_molecules, molecule_positions
 
-__all__ = ["figure_dss_subgraphs", "figure_saliency_mutag", "figure_saliency_triangles", "subgraph", "worst_nodes"]
-
-Values = dict[str, Any]
+__all__ = [
+    "SALIENCY_FIGURES", "figure_dss_subgraphs", "figure_saliency_mutag", "figure_saliency_triangles", "saliency_notes",
+    "subgraph", "worst_nodes",
+]  # fmt: skip
 
 TRIANGLES_VALUES: Values = {
     "data.encodings": ("degree", "random-walk"), "training.batch_size": 256, "training.learning_rate": 3e-3,
@@ -54,7 +57,7 @@ SAMPLED = 200
 WORST = 3
 """Nodes marked in a graph, at most."""
 MISPLACED = 0.5
-"""The share of the ranking from which on a node's place is distinctly wrong."""
+"""The fraction of the ranking from which on a node's place is distinctly wrong."""
 PANEL, MARGIN, HEADING = (2.7, 2.2), 0.5, 0.3
 """Width and height of a drawn graph, the margin for its name, and the strip of headings, in inches."""
 SHADE, MARK = "#8fc1c4", "#c81e1e"
@@ -63,7 +66,7 @@ SHADE, MARK = "#8fc1c4", "#c81e1e"
 def figure_saliency_triangles(
     out: Path, preset: Preset, graphs: GraphSet | None = None, *, device: str = "cpu", seed: int = 0
 ) -> dict[str, Any]:
-    """SAR-GCN, ChebyGIN-unsup and SAGPool on three test graphs of TRIANGLES (or of ``graphs``), drawn at random.
+    """SAR-GCN, ChebyGIN-unsup and SAGPool on three random test graphs of TRIANGLES (or of ``graphs``).
 
     Returns ``files``, ``graphs`` shown, ``accuracy`` and ``node_auc`` of each system on the test graphs, ``caption``.
     """
@@ -79,7 +82,7 @@ def figure_saliency_triangles(
 def figure_saliency_mutag(
     out: Path, preset: Preset, graphs: GraphSet | None = None, *, device: str = "cpu", seed: int = 0
 ) -> dict[str, Any]:
-    """SAR-GraphSAGE, ChebyGIN-unsup and SAGPool on three mutagenic test molecules of MUTAG, drawn at random.
+    """SAR-GraphSAGE, ChebyGIN-unsup and SAGPool on three random mutagenic test molecules of MUTAG.
 
     The truth is the paper's: atoms of fused rings. Returns what :func:`figure_saliency_triangles` does.
     """
@@ -89,10 +92,9 @@ def figure_saliency_mutag(
     test = runs["sar-sage"].fold.test
     assert graphs.y is not None
     chosen = _chosen(test[graphs.y[test] == graphs.classes.index("1")], seed)
+    names = [f"molecule {g}" for g in chosen]
     about = f"Mutagenic test molecules {chosen} of {graphs.name}, drawn at random. Fused rings are shaded."
-    return _saliency_figure(
-        out / "figure-saliency-mutag", graphs, runs, chosen, [f"molecule {g}" for g in chosen], about
-    )
+    return _saliency_figure(out / "figure-saliency-mutag", graphs, runs, chosen, names, about)
 
 
 def figure_dss_subgraphs(
@@ -100,9 +102,9 @@ def figure_dss_subgraphs(
 ) -> dict[str, Any]:
     """A molecule of MUTAG and a graph of TRIANGLES (or of the sets ``graphs``), each with two subgraphs of its bag.
 
-    The bag EGO+ is a function of the graph alone: nothing is trained, and preset and device, which every figure takes,
-    change nothing. Returns ``files``, ``caption``, and ``whole``: of each set, the share of subgraphs that leave the
-    triangle or the system of fused rings around their root whole.
+    The bag EGO+ is a function of the graph alone: nothing is trained, and preset and device change nothing. Returns
+    ``files``, ``caption``, and ``whole``: of each set, the fraction of subgraphs that leave the triangle or the system
+    of fused rings around their root whole.
     """
     sets = [load("MUTAG"), load("TRIANGLES")] if graphs is None else graphs
     rng, hops = np.random.default_rng(seed), DSSGNNConfig().hops
@@ -116,10 +118,10 @@ def figure_dss_subgraphs(
         _draw(row[0], one, positions, np.zeros(one.num_nodes))
         for panel, root in zip(row[1:], rng.permutation(one.num_nodes).tolist(), strict=False):
             _draw(panel, subgraph(one, root, hops), positions, np.eye(one.num_nodes)[root])
-    shares = ", ".join(f"{share:.0%} on {name}" for name, share in whole.items())
+    fractions = ", ".join(f"{fraction:.0%} on {name}" for name, fraction in whole.items())
     caption = (
         f"Subgraphs of DSS-GNN (EGO+, {hops} hops) around a dark root. Triangles and fused rings are shaded. Of the "
-        f"subgraphs around a node of a triangle or of fused rings, these leave it whole: {shares}."
+        f"subgraphs around a node of a triangle or of fused rings, these leave it whole: {fractions}."
     )
     return {**_written(figure, out / "figure-dss-subgraphs"), "whole": whole, "caption": caption}
 
@@ -135,7 +137,7 @@ def worst_nodes(saliency: np.ndarray, truth: np.ndarray) -> list[int]:
         return []
     apart = np.abs(rankdata(saliency) - rankdata(truth)) / (len(truth) - 1)
     order = np.argsort(-apart, kind="stable")[:WORST]
-    return order[apart[order] >= MISPLACED].tolist()
+    return [int(node) for node in order if apart[node] >= MISPLACED]
 
 
 def subgraph(one: GraphSet, root: int, hops: int) -> GraphSet:
@@ -162,7 +164,7 @@ def _trained(
 
 
 def _chosen(index: np.ndarray, seed: int) -> list[int]:
-    return np.sort(np.random.default_rng(seed).permutation(index)[:SHOWN]).tolist()
+    return sorted(map(int, np.random.default_rng(seed).permutation(index)[:SHOWN]))
 
 
 def _saliency_figure(
@@ -195,9 +197,6 @@ def _written(figure: Figure, path: Path) -> dict[str, Any]:
     return {"files": [str(file) for file in files]}
 
 
-# What the graphs are about
-
-
 def _key_cycles(one: GraphSet) -> list[list[int]]:
     """The nodes of every fused ring of a molecule, of every triangle of another graph, in order around it."""
     found = simple_graph(one, 0)
@@ -214,9 +213,6 @@ def _kept_whole(one: GraphSet, hops: int) -> list[bool]:
         keys = list(nx.connected_components(found.subgraph(set().union(*keys))))
     seen = [simple_graph(subgraph(one, root, hops), 0) for root in range(one.num_nodes)]
     return [all(seen[root].has_edge(*e) for e in found.subgraph(key).edges) for key in keys for root in key]
-
-
-# Drawing
 
 
 @viz.house_style()
@@ -259,3 +255,45 @@ def _with_symbols(one: GraphSet) -> GraphSet:
         return one
     names, labels = np.unique(symbols, return_inverse=True)
     return replace(one, node_labels=labels, node_label_names=tuple(names.tolist()))
+
+
+SALIENCY_FIGURES: dict[str, Callable[..., dict[str, Any]]] = {
+    "figure-saliency-triangles": figure_saliency_triangles,
+    "figure-saliency-mutag": figure_saliency_mutag,
+    "figure-dss": figure_dss_subgraphs,
+}
+"""Pictures of single graphs, drawn at once from models trained for them."""
+
+
+def saliency_notes(name: str, drawn: dict[str, Any]) -> FigureNotes:
+    """The text beside the figure of that name: how well the systems find the nodes, or what DSS-GNN keeps.
+
+    >>> drawn = {"caption": "", "accuracy": {"sar-gcn": 0.5, "sagpool": 0.25}, "node_auc": {"sar-gcn": 0.9}}
+    >>> saliency_notes("figure-saliency-triangles", drawn).rows
+    (('sar-gcn', '50.0', '0.900'), ('sagpool', '25.0', ''))
+    """
+    if "whole" in drawn:
+        kept = tuple((data, f"{fraction:.0%}") for data, fraction in drawn["whole"].items())
+        molecules, triangles = drawn["whole"].values()
+        claims = [
+            _most(CLAIMS["triangles kept"], triangles, triangles > 0.5),
+            _most(CLAIMS["rings broken"], molecules, molecules < 0.5),
+        ]
+        title = "Figure: subgraphs of DSS-GNN"
+        return FigureNotes(title, drawn["caption"], tuple(claims), ("data", "left whole"), kept)
+    known = {system: value for system, value in drawn["node_auc"].items() if value is not None}
+    rows = tuple(
+        (system, f"{100 * accuracy:.1f}", f"{known[system]:.3f}" if system in known else "")
+        for system, accuracy in drawn["accuracy"].items()
+    )
+    (sar, own), *others = known.items()
+    claims = [
+        judge(CLAIMS[name], f"node AUC, {sar} against {other}", np.array([own]), np.array([value]), unit="")
+        for other, value in others
+    ]
+    title = f"Figure: saliency on {name.rpartition('-')[2].upper()}"
+    return FigureNotes(title, drawn["caption"], tuple(claims), ("system", "test accuracy, %", "node AUC"), rows)
+
+
+def _most(text: str, fraction: float, holds: bool) -> Claim:
+    return Claim(text, f"{fraction:.0%} are left whole", None, "reproduced" if holds else "contradicted")

@@ -22,11 +22,10 @@ __all__ = ["STUDIES", "SetFacts", "cell", "grid", "grid_of", "load_facts", "only
 
 
 def plan_study(make: Callable[..., Study], preset: paper.Preset, data: str | None = None) -> Study:
-    """The study that ``make`` makes, or its part on some data sets, the only ones that are then read."""
-    names = None if data is None else data.split(",")
+    """The study that ``make`` makes, or its part on some data sets: the others are not read."""
 
     def facts(name: str) -> SetFacts:
-        return load_facts(name) if names is None or name in names else SetFacts("not read", 1)
+        return load_facts(name) if data is None or name in data.split(",") else SetFacts("not read", 1)
 
     return only(make(preset, facts), data)
 
@@ -44,13 +43,10 @@ def only(study: Study, data: str | None) -> Study:
 
 
 def grid(system: str, kind: str, data: str, preset: paper.Preset, **fixed: Any) -> tuple[Settings, ...]:
-    """The settings a system is selected from: shapes x learning rates, the same number for every system.
-
-    One that fits itself directly has no learning rate: all its settings are shapes.
-    """
+    """The settings a system is selected from: shapes x learning rates, the same number for every system. One that fits
+    itself directly has no learning rate: all its settings are shapes."""
     if find_system(system).model.fits_directly:
-        shapes = preset.shapes * len(preset.rates)
-        preset = replace(preset, shapes=shapes, rates=preset.rates[:1])
+        preset = replace(preset, shapes=preset.shapes * len(preset.rates), rates=preset.rates[:1])
     return grid_of(system, paper.SHAPES[kind][: preset.shapes], data, preset, **fixed)
 
 
@@ -58,22 +54,15 @@ def grid_of(
     system: str, shapes: Sequence[paper.Values], data: str, preset: paper.Preset, **fixed: Any
 ) -> tuple[Settings, ...]:
     """Each of the given shapes at each learning rate of the preset, with the settings that all systems have."""
-    values = {
-        **_known(system, paper.ALWAYS),
-        **paper.COMMON.get(data, {}),
-        "training.epochs": preset.epochs,
-        "training.patience": preset.patience,
-    }
+    own = {f"model.{field.name}" for field in fields(find_system(system).config)}
+    known = {key: value for key, value in paper.ALWAYS.items() if not key.startswith("model.") or key in own}
+    values = {**known, "training.epochs": preset.epochs, "training.patience": preset.patience}
+    if data in paper.BATCH_SIZES:
+        values["training.batch_size"] = paper.BATCH_SIZES[data]
     return tuple(
         Settings.of(system, {**values, **shape, "training.learning_rate": rate, **fixed})
         for shape, rate in itertools.product(shapes, preset.rates)
     )
-
-
-def _known(system: str, values: paper.Values) -> paper.Values:
-    """Those of ``values`` that are not of the model, or of a field that this model has."""
-    own = {f"model.{field.name}" for field in fields(find_system(system).config)}
-    return {key: value for key, value in values.items() if not key.startswith("model.") or key in own}
 
 
 @dataclass(frozen=True)
@@ -82,7 +71,7 @@ class SetFacts:
 
     fingerprint: str
     folds: int
-    """One where the set has an official division."""
+    """One where the set has an official split."""
 
 
 Facts = Callable[[str], SetFacts]
@@ -96,34 +85,28 @@ def load_facts(data: str) -> SetFacts:
 
 
 def cell(facts: SetFacts, data: str, system: str, settings: tuple[Settings, ...], preset: paper.Preset) -> Cell:
-    """A cell on a known set: its folds and repeats are those of the preset, or of the set's official division."""
-    if facts.folds == 1:
-        return Cell(data, facts.fingerprint, system, settings, folds=1, repeats=preset.seeds)
-    folds = min(facts.folds, preset.folds)
-    return Cell(data, facts.fingerprint, system, settings, folds=folds, repeats=preset.repeats)
+    """A cell on a known set: its folds and repeats are those of the preset, or of the set's official split."""
+    repeats = preset.seeds if facts.folds == 1 else preset.repeats
+    return Cell(data, facts.fingerprint, system, settings, min(facts.folds, preset.folds), repeats)
 
 
 def table1(preset: paper.Preset, facts: Facts = load_facts, data: Sequence[str] = ("MUTAG", "Letter-high")) -> Study:
     """Ablation: six variants of four backbones on MUTAG and Letter-high."""
     cells, published = {}, {}
     for variant, backbones in paper.TABLE1.items():
-        for backbone, numbers in backbones.items():
-            for name in data:
-                where = variant, f"{backbone} {name}"
-                kind = "base" if VARIANTS[variant]["saliency"] == "none" else f"sar-{variant[-1]}"
-                fixed = {f"model.{key}": value for key, value in VARIANTS[variant].items()}
-                settings = grid(f"sar-{backbone}", kind, name, preset, **fixed)
-                cells[where] = cell(facts(name), name, f"sar-{backbone}", settings, preset)
-                published[where] = numbers[name]
+        kind = "base" if VARIANTS[variant]["saliency"] == "none" else f"sar-{variant[-1]}"
+        fixed = {f"model.{key}": value for key, value in VARIANTS[variant].items()}
+        for (backbone, numbers), name in itertools.product(backbones.items(), data):
+            settings = grid(f"sar-{backbone}", kind, name, preset, **fixed)
+            cells[variant, f"{backbone} {name}"] = cell(facts(name), name, f"sar-{backbone}", settings, preset)
+            published[variant, f"{backbone} {name}"] = numbers[name]
     return Study("Table 1: ablation", cells, published)
 
 
 def table2(
-    preset: paper.Preset,
-    facts: Facts = load_facts,
-    systems: Sequence[str] = paper.SYSTEMS,
+    preset: paper.Preset, facts: Facts = load_facts, systems: Sequence[str] = paper.SYSTEMS,
     data: Sequence[str] = paper.DATA_SETS,
-) -> Study:
+) -> Study:  # fmt: skip
     """Comparison on seven data sets: every system, for the SAR models the fusion chosen on validation graphs too."""
     cells, published = {}, {}
     for system, name in itertools.product(systems, data):
@@ -138,15 +121,13 @@ def table2(
 def table3(preset: paper.Preset, facts: Facts = load_facts) -> Study:
     """Supervised saliency on TRIANGLES, beside unsupervised."""
     cells, published = {}, {}
+    columns: dict[str, paper.Values] = {"unsupervised": {}, "supervised": {"training.saliency_weight": 1.0}}
     for system, numbers in paper.TABLE3.items():
-        if not system.startswith("sar-"):
-            continue
-        for column, number, weight in (("unsupervised", numbers[0], 0.0), ("supervised", numbers[1], 1.0)):
-            settings = grid(
-                system, "sar", "TRIANGLES", preset, **({"training.saliency_weight": weight} if weight else {})
-            )
-            cells[system, column] = cell(facts("TRIANGLES"), "TRIANGLES", system, settings, preset)
-            published[system, column] = number
+        for (column, own), number in zip(columns.items(), numbers, strict=True):
+            if system.startswith("sar-"):
+                settings = grid(system, "sar", "TRIANGLES", preset, **own)
+                cells[system, column] = cell(facts("TRIANGLES"), "TRIANGLES", system, settings, preset)
+                published[system, column] = number
     return Study("Table 3: supervised saliency on TRIANGLES", cells, published)
 
 
@@ -166,8 +147,5 @@ def ablations(preset: paper.Preset, facts: Facts = load_facts, data: Sequence[st
 
 
 STUDIES: dict[str, Callable[..., Study]] = {
-    "table1": table1,
-    "table2": table2,
-    "table3": table3,
-    "ablations": ablations,
-}
+    "table1": table1, "table2": table2, "table3": table3, "ablations": ablations,
+}  # fmt: skip

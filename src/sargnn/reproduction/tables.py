@@ -1,10 +1,11 @@
-"""Published and measured side by side: a study's results as Markdown, HTML and a picture."""
+"""Published and measured accuracies: the results of a study as Markdown, HTML and a picture."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CellVerdict", "band_table", "cell_verdicts", "figure", "html", "in_standard_errors", "judge_cell", "markdown",
+    "table_lines",
 ]  # fmt: skip
 
 Where = tuple[str, str]
@@ -84,10 +86,8 @@ def cell_verdicts(study: Study, results: dict[Where, CellResult]) -> dict[Where,
     found = {where: judge_cell(where, result, study.published.get(where)) for where, result in results.items()}
     for (row, column), c in found.items():
         if study.baseline not in (None, row) and (base := found.get((str(study.baseline), column))):
-            gain = in_standard_errors(
-                c.measured - base.measured, c.measured_std, c.trials, base.measured_std, base.trials
-            )
-            found[row, column] = replace(c, gain=gain)
+            spreads = c.measured_std, c.trials, base.measured_std, base.trials
+            found[row, column] = replace(c, gain=in_standard_errors(c.measured - base.measured, *spreads))
     return found
 
 
@@ -95,10 +95,9 @@ def markdown(study: Study, results: dict[Where, CellResult]) -> str:
     """A table: measured ± deviation, the published value, the difference in standard errors, the verdict."""
     found = cell_verdicts(study, results)
     rows, columns = _names(study)
-    lines = [f"## {study.title}", "", "| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    for row in rows:
-        cells = [_bold(*_lines(found.get((row, column)), study.published.get((row, column)))) for column in columns]
-        lines.append(f"| {row} | " + " | ".join(cells) + " |")
+    cells = {where: _bold(*_lines(found.get(where), study.published.get(where))) for where in product(rows, columns)}
+    lines = [f"## {study.title}", ""]
+    lines += table_lines(["", *columns], ([row, *(cells[row, column] for column in columns)] for row in rows))
     verdicts = [c.verdict for c in found.values()]
     counts = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
     lines += ["", f"{len(found)} of {len(study.cells)} cells measured: {counts}." if found else "No cell measured yet."]
@@ -112,14 +111,24 @@ def band_table(study: Study, results: dict[Where, CellResult], columns: Sequence
     column, and which are not."""
     found = {where: c for where, c in cell_verdicts(study, results).items() if where[1] in columns}
     judged = {where: c for where, c in found.items() if c.published is not None}
-    lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    for row in dict.fromkeys(row for row, _ in study.published):
-        cells = [judged.get((row, column)) for column in columns]
-        told = [f"{c.measured:.1f}, published {c.published} ± {c.published_std}: {c.band}" if c else "-" for c in cells]
-        lines.append(f"| {row} | " + " | ".join(told) + " |")
+    told = {
+        where: f"{c.measured:.1f}, published {c.published} ± {c.published_std}: {c.band}" for where, c in judged.items()
+    }
+    rows = dict.fromkeys(row for row, _ in study.published)
+    lines = table_lines(["", *columns], ([row, *(told.get((row, name), "-") for name in columns)] for row in rows))
     below = [f"{row} on {column}" for (row, column), c in judged.items() if c.band == "below"]
     count = f"{len(judged) - len(below)} of {len(judged)} measured cells are within two standard deviations or above"
     return "\n".join([*lines, "", f"{count}; below: {', '.join(below) or 'none'}."]) + "\n"
+
+
+def table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a Markdown table.
+
+    >>> table_lines(["", "a"], [["first", "1"]])
+    ['| | a |', '|---|---|', '| first | 1 |']
+    """
+    head, *body = ("| " + " | ".join(cells).lstrip() + " |" for cells in (columns, *rows))
+    return [head, "|---" * len(columns) + "|", *body]
 
 
 def html(study: Study, results: dict[Where, CellResult]) -> str:
@@ -127,14 +136,12 @@ def html(study: Study, results: dict[Where, CellResult]) -> str:
     found = cell_verdicts(study, results)
     rows, columns = _names(study)
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    body = ""
-    for row in rows:
-        cells = ""
-        for column in columns:
-            lines = _lines(found.get((row, column)), study.published.get((row, column)))
-            verdict = found[row, column].verdict if (row, column) in found else "missing"
-            cells += f'<td class="{verdict.split()[0]}">{"<br>".join(map(escape, lines))}</td>'
-        body += f"<tr><th>{escape(row)}</th>{cells}</tr>"
+    cells = {}
+    for where in product(rows, columns):
+        lines = _lines(found.get(where), study.published.get(where))
+        verdict = found[where].verdict if where in found else "missing"
+        cells[where] = f'<td class="{verdict.split()[0]}">{"<br>".join(map(escape, lines))}</td>'
+    body = "".join(f"<tr><th>{escape(row)}</th>{''.join(cells[row, c] for c in columns)}</tr>" for row in rows)
     title = escape(study.title)
     return (
         f"<!doctype html><meta charset=utf-8><title>{title}</title><style>{_STYLE}</style>"
@@ -143,18 +150,15 @@ def html(study: Study, results: dict[Where, CellResult]) -> str:
 
 
 def figure(study: Study, results: dict[Where, CellResult]) -> Figure:
-    """Measured against published: one point a cell, the diagonal is agreement."""
+    """Measured against published: one point per cell, the diagonal is agreement."""
     from matplotlib.figure import Figure
 
     from sargnn.viz import house_style
 
     found = [c for c in cell_verdicts(study, results).values() if c.published is not None]
     colours = {
-        "reproduced": "#2f7f79",
-        "higher": "#3f6fb5",
-        "lower": "#c8553d",
-        "not reproducible as described": "#8c2f5e",
-    }
+        "reproduced": "#2f7f79", "higher": "#3f6fb5", "lower": "#c8553d", "not reproducible as described": "#8c2f5e",
+    }  # fmt: skip
     with house_style():
         drawn = Figure(figsize=(6, 6), layout="constrained")
         axes = drawn.add_subplot(xlabel="published accuracy, %", ylabel="measured accuracy, %", title=study.title)
@@ -179,16 +183,13 @@ def _names(study: Study) -> tuple[list[str], list[str]]:
 def _lines(found: CellVerdict | None, published: tuple[float, float] | None) -> list[str]:
     """What stands in a cell: measured, published, and how they compare."""
     told = [f"published {published[0]:.1f} ± {published[1]:.1f}"] if published else []
-    judged = [f"{found.errors:+.1f} s.e., {found.verdict}"] if found and found.errors is not None else []
-    compared = (
-        [f"{found.gain:+.1f} s.e. from the first row, {found.gain_verdict}"] if found and found.gain is not None else []
-    )
-    return [_measured(found) if found else "not measured", *told, *judged, *compared]
-
-
-def _measured(found: CellVerdict) -> str:
-    """Mean and deviation; a single trial has none."""
-    return f"{found.measured:.1f}" + (f" ± {found.measured_std:.1f}" if found.trials > 1 else ", one training")
+    if found is None:
+        return ["not measured", *told]
+    spread = f" ± {found.measured_std:.1f}" if found.trials > 1 else ", one training"
+    judged = [f"{found.errors:+.1f} s.e., {found.verdict}"] if found.errors is not None else []
+    if found.gain is not None:
+        judged.append(f"{found.gain:+.1f} s.e. from the first row, {found.gain_verdict}")
+    return [f"{found.measured:.1f}{spread}", *told, *judged]
 
 
 def _bold(measured: str, *more: str) -> str:

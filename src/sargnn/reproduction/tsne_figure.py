@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sargnn.batching.tensor_set import TensorSet
@@ -36,8 +35,8 @@ CAPTION = (
     "Test graphs of the first fold, of each system with the settings selected on its validation graphs; t-SNE "
     f"(scikit-learn, perplexity {PERPLEXITY:.0f}) of the vector that is classified, first seed, first {DRAWN_CLASSES} "
     "classes drawn. Numbers are of the vectors themselves, of all classes, mean ± standard deviation over seeds: the "
-    f"mean silhouette of the classes (-1 to 1), and the share of graphs that their {NEIGHBOURS} nearest other test "
-    "graphs would classify rightly."
+    f"mean silhouette of the classes (-1 to 1), and the fraction of graphs that their {NEIGHBOURS} nearest other test "
+    "graphs would classify correctly."
 )
 
 
@@ -60,7 +59,7 @@ class Vectors:
     neighbours: float
     accuracy: float
     map: list[list[float]]
-    """[G, 2]: places on paper."""
+    """[G, 2]."""
     classes: list[int]
     device: str
     seconds: float
@@ -88,7 +87,7 @@ def _vectors(job: TrainingJob, device: torch.device) -> Vectors:
     """Train, and map the vectors of the test graphs."""
     graphs, (fold, *_) = planned_graphs(job.data, job.fingerprint)
     run = TrainingRun.start(graphs, job.settings, fold=fold, device=device)
-    with suppress(Diverged):  # the model has its best weights then
+    with suppress(Diverged):  # the model keeps its best weights
         for _ in run:
             pass
     vectors, predicted = judged(run.trained.model, run.data, fold.test)
@@ -110,18 +109,19 @@ def judged(model: Any, data: TensorSet, index: np.ndarray) -> tuple[np.ndarray, 
 
 
 def tsne(vectors: np.ndarray) -> np.ndarray:
-    """[G, 2]: places on paper; near vectors are near. The same vectors always get the same places."""
+    """[G, 2]: a map on which near vectors are near, the same for the same vectors."""
     from sklearn.manifold import TSNE
 
     perplexity = min(PERPLEXITY, (len(vectors) - 1) / 3)
-    return TSNE(perplexity=perplexity, init="pca", learning_rate="auto", random_state=0).fit_transform(vectors)
+    mapping = TSNE(perplexity=perplexity, init="pca", learning_rate="auto", random_state=0)
+    return np.asarray(mapping.fit_transform(vectors))
 
 
 def separation(vectors: np.ndarray, classes: np.ndarray) -> dict[str, float]:
     """How well the classes separate, by distances between vectors.
 
     ``silhouette``: the mean over graphs of (b - a) / max(a, b), where a is the mean distance to its own class and b
-    that to the nearest other class. ``neighbours``: the share of graphs whose nearest others, by vote, have its class.
+    that to the nearest other class. ``neighbours``: the fraction of graphs whose nearest others vote for its class.
 
     >>> corners = np.array([[0, 0], [0, 1], [0, 2], [9, 0], [9, 1], [9, 2]])
     >>> separation(np.repeat(corners, 2, axis=0), np.repeat([0, 1], 6))["neighbours"]
@@ -138,17 +138,16 @@ def separation(vectors: np.ndarray, classes: np.ndarray) -> dict[str, float]:
 
 
 OfCells = dict[tuple[str, str], list[Vectors]]
-"""By system and data set, one a seed, the first seed first."""
+"""By system and data set, one per seed, the first seed first."""
 
 
 def notes(study: Study, results: Results, rows: Measured) -> FigureNotes:
     """The numbers of the systems whose vectors are measured."""
     measured = _by_cell(study, rows)
     numbers = [
-        (system, data, _spread([v.accuracy for v in own], 100), _spread([v.silhouette for v in own]),
-         _spread([v.neighbours for v in own], 100))
-        for (system, data), own in measured.items()
-    ]  # fmt: skip
+        (*where, _spread(own, "accuracy", 100), _spread(own, "silhouette"), _spread(own, "neighbours", 100))
+        for where, own in measured.items()
+    ]
     columns = ("system", "data", "test accuracy, %", "silhouette", f"{NEIGHBOURS} nearest, %")
     return FigureNotes(study.title, CAPTION, tuple(_claims(measured)), columns, tuple(numbers))
 
@@ -165,14 +164,16 @@ def _claims(measured: OfCells) -> Iterator[Claim]:
     for data, (base, sar) in paper.MAPPED.items():
         if (base, data) in measured and (sar, data) in measured:
             for name, scale, unit in (("silhouette", 1, ""), ("neighbours", 100, "points")):
-                ours, theirs = (
-                    scale * np.array([getattr(own, name) for own in measured[system, data]]) for system in (sar, base)
-                )
+                ours, theirs = (_values(measured[system, data], name, scale) for system in (sar, base))
                 yield judge(f"{paper.CLAIMS['vectors']} ({data})", f"{name}, {sar} against {base}", ours, theirs, unit)
 
 
-def _spread(values: list[float], scale: int = 1) -> str:
-    scaled = scale * np.array(values)
+def _values(own: list[Vectors], name: str, scale: int) -> np.ndarray:
+    return scale * np.array([getattr(vectors, name) for vectors in own])
+
+
+def _spread(own: list[Vectors], name: str, scale: int = 1) -> str:
+    scaled = _values(own, name, scale)
     digits = 1 if scale > 1 else 3
     return f"{scaled.mean():.{digits}f} ± {scaled.std():.{digits}f}"
 
@@ -184,13 +185,9 @@ def draw(study: Study, results: Results, rows: Measured) -> Figure:
     figure = Figure(figsize=(2.6 * max(len(measured), 1), 2.8), layout="constrained")
     for number, ((system, data), (first, *_)) in enumerate(measured.items(), 1):
         axes = figure.add_subplot(1, len(measured), number, title=f"{system}, {data}")
-        _scatter(axes, np.array(first.map), np.array(first.classes))
-        axes.set_xlabel(f"silhouette {first.silhouette:.2f}, accuracy {first.accuracy:.0%}")
+        places, classes = np.array(first.map), np.array(first.classes)
+        for which, colour in zip(np.unique(classes)[:DRAWN_CLASSES], COLOURS, strict=False):
+            x, y = places[classes == which].T
+            axes.scatter(x, y, s=12, color=colour, linewidths=0)
+        axes.set(xticks=[], yticks=[], xlabel=f"silhouette {first.silhouette:.2f}, accuracy {first.accuracy:.0%}")
     return figure
-
-
-def _scatter(axes: Axes, places: np.ndarray, classes: np.ndarray) -> None:
-    for which, colour in zip(np.unique(classes)[:DRAWN_CLASSES], COLOURS, strict=False):
-        x, y = places[classes == which].T
-        axes.scatter(x, y, s=12, color=colour, linewidths=0)
-    axes.set(xticks=[], yticks=[])

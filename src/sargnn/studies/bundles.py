@@ -1,4 +1,4 @@
-"""A bundle of jobs and how it is computed, wherever that is: rows come as messages, and so does what goes wrong."""
+"""A bundle of jobs, how it is computed (rows and failures come as messages) and where (an :class:`Executor`)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import os
 import subprocess
 import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +17,10 @@ from sargnn import __version__
 from sargnn.errors import InputError
 from sargnn.studies.store import Job, Row, to_json
 
-__all__ = ["Bundle", "Ended", "Finished", "Message", "Work", "compute", "find_work", "first_line", "made_by"]
+__all__ = [
+    "Bundle", "Ended", "Executor", "Finished", "LocalExecutor", "Message", "Work", "compute", "cores", "find_work",
+    "first_line", "made_by",
+]  # fmt: skip
 
 Bundle = tuple[Job, ...]
 """Jobs that are computed together by one call."""
@@ -74,8 +78,8 @@ def compute(work: str, jobs: Sequence[Job], device: str) -> Iterator[Message]:
 
 @cache
 def made_by() -> Row:
-    """The package version and, in a checkout, the last commit of the package, marked if it was edited since; where the
-    files came without their repository, the commit that ``SARGNN_COMMIT`` names."""
+    """The package version and its last commit, marked if it was edited since; outside a repository the commit that
+    ``SARGNN_COMMIT`` names."""
     # A package installed inside some other repository has no commit there.
     commit = _git("log", "-1", "--format=%H", "--", ".")
     edited = "-edited" if commit and _git("status", "--short", ".") else ""
@@ -93,8 +97,59 @@ def _git(*arguments: str) -> str:
 
 def find_work(path: str) -> Work:
     module, _, name = path.partition(":")
-    return getattr(importlib.import_module(module), name)
+    work: Work = getattr(importlib.import_module(module), name)
+    return work
 
 
 def first_line(text: str) -> str:
     return text.strip().partition("\n")[0]
+
+
+class Executor(ABC):
+    """Computes bundles of jobs by one function, on one kind of device."""
+
+    def __init__(self, work: str, device: str) -> None:
+        self._work, self._device = work, device
+
+    @abstractmethod
+    def room(self) -> int:
+        """How many bundles it takes at once."""
+
+    @abstractmethod
+    def start(self, ticket: int, jobs: list[Job]) -> None:
+        """Begin to compute a bundle, known by its ticket from now on."""
+
+    @abstractmethod
+    def messages(self, seconds: float) -> Iterator[tuple[int, Message]]:
+        """What the started bundles say; ends after ``seconds`` if they say nothing."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop whatever still runs."""
+
+
+class LocalExecutor(Executor):
+    """One bundle after the other, in this process."""
+
+    def __init__(self, work: str, device: str) -> None:
+        super().__init__(work, device)
+        self._given: list[tuple[int, list[Job]]] = []
+
+    def room(self) -> int:
+        return 1
+
+    def start(self, ticket: int, jobs: list[Job]) -> None:
+        self._given.append((ticket, jobs))
+
+    def messages(self, seconds: float) -> Iterator[tuple[int, Message]]:
+        ticket, jobs = self._given.pop()
+        for message in compute(self._work, jobs, self._device):
+            yield ticket, message
+
+    def close(self) -> None:
+        pass
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,8 +1,8 @@
-"""``sargnn cv``: the protocol of the tables in one call, for a user's own data; one model, or two compared.
+"""``sargnn cv``: nested cross-validation of one model, or of two compared, on any data set.
 
 Every setting of the grid is trained on each fold's training graphs and judged on its validation graphs; the best is
-trained again ``repeats`` times and tested (:mod:`sargnn.studies.protocol`). Rows go to a store, so that a run that
-died continues.
+trained again ``repeats`` times and tested (:mod:`sargnn.studies.protocol`). Rows go to a store, so that an interrupted
+run can continue.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from sargnn.training.settings import DEFAULT_MODEL, Settings, read_settings
 __all__ = ["CrossValidation", "cross_validate", "expand", "in_words"]
 
 DEFAULT_GRID = ("training.learning_rate=0.001,0.005",)
-"""What is selected from where ``--grid`` and ``--set`` leave the learning rate open: the same for every model but those
-whose name says how they are trained. They have nothing to choose."""
+"""Selected from where ``--grid`` and ``--set`` leave the learning rate open; a model with training settings of its own
+has nothing to choose."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class CrossValidation:
     """``key=a,b`` entries, whose product is selected from; by default :data:`DEFAULT_GRID`."""
     folds: int = 10
     """Drawn from ``seed``, stratified. With 10, a set whose ten folds are fixed (:mod:`sargnn.data.protocol_splits`)
-    uses those; a set with an official division always uses it."""
+    uses those; a set with an official split always uses it."""
     repeats: int = 3
     """Trainings of the selected setting in each fold."""
     split: Path | None = None
-    """A split file to use instead, or ``scaffold``, a single division of molecules."""
+    """A split file to use instead, or ``scaffold``, a single split of molecules."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -75,37 +75,35 @@ def cross_validate(
 
     Args:
         data: where ``graphs`` came from; workers load them from there.
-        out: the folder of the store and the report; the same call again continues there.
-        workers: processes that train side by side; 1: this one.
+        out: the folder of the store and the report; rerun with it to continue.
+        workers: processes that train in parallel; 1: this one.
         device: where they train.
 
     Returns:
-        ``mean``, ``std``, ``folds`` (one test accuracy each, or one per repeat of a single division), ``interval``,
+        ``mean``, ``std``, ``folds`` (one test accuracy each, or one per repeat of a single split), ``interval``,
         ``selected``, ``balanced_accuracy``, ``auroc``, ``confusion``, ``graphs`` and ``model`` of the first model; of a
         second the same under ``other``, and ``comparison``.
     """
     if out is not None and (out / CONFIG).exists():
         raise InputError(f"--out: got {out}, which holds a trained model, expected a folder of its own")
     settings = {model: expand(model, plan.assignments, plan.grid) for model in plan.models}
-    division = _division(graphs, plan)
+    folds = _folds(graphs, plan)
     with TemporaryDirectory() as temporary:
         folder = (out or Path(temporary)).resolve()
-        splits = folder / f"folds-{digest(division)}.json"
-        write_splits(splits, division)
+        splits = folder / f"folds-{digest(folds)}.json"
+        write_splits(splits, folds)
+        how = len(folds), plan.repeats, str(splits), True, plan.seed
         cells = {
-            (model, graphs.name): Cell(
-                data, graphs.fingerprint, model, grid, len(division), plan.repeats, str(splits), True, plan.seed
-            )
-            for model, grid in settings.items()
+            (model, graphs.name): Cell(data, graphs.fingerprint, model, grid, *how) for model, grid in settings.items()
         }
         with Store(folder / "rows.sqlite") as store:
             engine = {"engine": "local"} if workers == 1 else {"engine": "processes", "workers": workers}
             study = Study("cross-validation", cells, {})
             results = list(run_study(study, store, show_study(), device=str(device), **engine).values())
-    summaries = [summary(result, division) for result in results]
+    summaries = [summary(result, folds) for result in results]
     answer = {**summaries[0], "graphs": len(graphs)}
     if len(results) == 2:
-        compared = corrected_t_test(results[0].folds - results[1].folds, _test_ratio(division))
+        compared = corrected_t_test(results[0].folds - results[1].folds, _test_ratio(folds))
         answer |= {"other": summaries[1], "comparison": {"models": list(plan.models), **compared.__dict__}}
     if out is None:
         return answer
@@ -137,22 +135,20 @@ def expand(model: str, assignments: Sequence[str], grid: Sequence[str]) -> tuple
         choices[key] = values
     if "training.seed" in {*fixed, *choices}:
         raise InputError("got training.seed in a setting, expected --seed, from which all seeds follow")
-    points = [
-        [f"{key}={value}" for key, value in zip(choices, point, strict=True)] for point in product(*choices.values())
-    ]
+    points = product(*([f"{key}={value}" for value in values] for key, values in choices.items()))
     return tuple(read_settings(model, [*assignments, *point]) for point in points)
 
 
-def _division(graphs: GraphSet, plan: CrossValidation) -> list[Fold]:
+def _folds(graphs: GraphSet, plan: CrossValidation) -> list[Fold]:
     """The outer folds, each with its inner hold-out; every one must have graphs to test."""
     if plan.split is not None:
-        division = named_folds(plan.split, graphs)
-        for number, fold in enumerate(division):
+        folds = named_folds(plan.split, graphs)
+        for number, fold in enumerate(folds):
             if not len(fold.test):
                 raise InputError(f"got no graphs in fold {number} test, expected some, in {plan.split}")
-        return division
+        return folds
     if official(graphs) is not None:
-        note(f"{graphs.name} has an official division, which is used; the repeats take the place of folds")
+        note(f"{graphs.name} has an official split, which is used; the repeats take the place of folds")
         return protocol_folds(graphs)
     if plan.folds == 10 and has_own_folds(graphs):
         return protocol_folds(graphs)
@@ -160,21 +156,19 @@ def _division(graphs: GraphSet, plan: CrossValidation) -> list[Fold]:
     return stratified_folds(graphs.y, plan.folds, seed=plan.seed)
 
 
-def summary(result: CellResult, division: Sequence[Fold]) -> dict[str, Any]:
-    """What the rows of one model say, as JSON. Confusion matrices are summed over folds and repeats, and the balanced
-    accuracy is that of the sum: a fold need not have graphs of every class."""
-    confusion = np.sum([np.array(row.confusion) for row in result.rows], axis=0)
+def summary(result: CellResult, folds: Sequence[Fold]) -> dict[str, Any]:
+    """The results of one model as JSON. Confusion matrices are summed over folds and repeats, and the balanced accuracy
+    is that of the sum: a fold need not have graphs of every class. The AUROC is the mean where it is defined: over
+    folds that test more than one class."""
+    confusion = np.sum([np.array(row.details["confusion"]) for row in result.rows], axis=0)
+    aurocs = [row.test["auroc"] for row in result.rows if row.test["auroc"] is not None]
     return {
-        "model": result.cell.system,
-        "mean": result.mean,
-        "std": result.std,
-        "interval": interval(result.folds, _test_ratio(division)),
-        "folds": result.folds.tolist(),
+        "model": result.cell.system, "mean": result.mean, "std": result.std,
+        "interval": interval(result.folds, _test_ratio(folds)), "folds": result.folds.tolist(),
         "selected": [settings.changes() for settings in result.selected],
-        "balanced_accuracy": mean_found(confusion),
-        "auroc": _mean_auroc(result),
+        "balanced_accuracy": mean_found(confusion), "auroc": float(np.mean(aurocs)) if aurocs else None,
         "confusion": confusion.tolist(),
-    }
+    }  # fmt: skip
 
 
 def in_words(answer: dict[str, Any]) -> dict[str, str]:
@@ -189,9 +183,7 @@ def in_words(answer: dict[str, Any]) -> dict[str, str]:
 
 
 def _model_in_words(answer: dict[str, Any]) -> dict[str, str]:
-    interval = ""
-    if answer["interval"] is not None:
-        interval = ", 95% interval {:.1%} to {:.1%}".format(*answer["interval"])
+    interval = ", 95% interval {:.1%} to {:.1%}".format(*answer["interval"]) if answer["interval"] else ""
     chosen = Counter(map(settings_in_words, answer["selected"]))
     return {
         "model": answer["model"],
@@ -203,16 +195,9 @@ def _model_in_words(answer: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _mean_auroc(result: CellResult) -> float | None:
-    """Over repeats and those folds that test more than one class: it is not defined in the others."""
-    found = [row.test["auroc"] for row in result.rows]
-    known = [score for score in found if score is not None]
-    return float(np.mean(known)) if known else None
-
-
-def _test_ratio(division: Sequence[Fold]) -> float:
+def _test_ratio(folds: Sequence[Fold]) -> float:
     """n_test / n_train, the mean over folds; the validation graphs shape the model, so they count as training."""
-    return float(np.mean([len(fold.test) / (len(fold.train) + len(fold.validation)) for fold in division]))
+    return float(np.mean([len(fold.test) / (len(fold.train) + len(fold.validation)) for fold in folds]))
 
 
 def _lines_and_curves(result: CellResult) -> tuple[list[FoldLine], dict[int, Curves]]:

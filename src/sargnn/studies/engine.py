@@ -1,8 +1,7 @@
 """Run jobs: in this process, in N worker processes, or on a Ray cluster (extra: ray), and end with the same rows.
 
-Jobs come in *bundles*, each computed by one call. Wherever that happens, :func:`~sargnn.studies.bundles.compute`
-does it and says so in messages: one for each row, then one that it ended. The run that wants the rows takes the
-messages and writes the store; workers never touch it.
+Jobs come in *bundles*, each computed by one call of :func:`~sargnn.studies.bundles.compute`, wherever it runs. It sends
+a message for each row, then one that it ended. The run takes the messages and writes the store; workers never touch it.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from sargnn.errors import InputError
-from sargnn.studies.bundles import Bundle, Ended, Finished, Message, find_work
-from sargnn.studies.executors import Executor, LocalExecutor
+from sargnn.studies.bundles import Bundle, Ended, Executor, Finished, LocalExecutor, Message, find_work
 from sargnn.studies.ray_cluster import RayCluster
 from sargnn.studies.store import Job, Store, to_json
 from sargnn.studies.worker_processes import WorkerProcesses
@@ -37,26 +35,19 @@ _log = logging.getLogger(__name__)
 
 
 def run_bundles(
-    bundles: Iterable[Bundle],
-    work: str,
-    store: Store,
-    engine: str = "local",
-    workers: int | None = None,
-    address: str | None = None,
-    gpus: float = 0.0,
-    device: str = "cpu",
-    on_progress: Progress | None = None,
-) -> None:
+    bundles: Iterable[Bundle], work: str, store: Store, engine: str = "local", workers: int | None = None,
+    address: str | None = None, gpus: float = 0.0, device: str = "cpu", on_progress: Progress | None = None,
+) -> None:  # fmt: skip
     """Compute the jobs of ``bundles`` that the store does not have, and write their rows as they come.
 
     ``work`` names a function ``module:function`` that takes the jobs of a bundle and the ``device`` to compute them on,
     and yields each with its row.
-    ``workers``: worker processes, or bundles at once on the cluster; by default as many as there are cores.
+    ``workers``: worker processes, or bundles at once on the cluster; by default the number of cores.
     ``address``: ``host:port`` of a Ray cluster, or ``auto`` for the one of this machine; by default one is started.
     ``gpus``: the fraction of a GPU that a bundle takes on a Ray cluster.
 
-    Jobs that another run on the same store computes are waited for. A bundle that fails does not stop the others; what
-    failed is logged at once and raised at the end, as an :class:`InputError` if that is all that went wrong.
+    Jobs that another run on the same store computes are waited for. A bundle that fails does not stop the others; a
+    failure is logged at once and raised at the end, as an :class:`InputError` if there were no others.
 
     >>> run_bundles(bundles, "sargnn.studies.protocol:work", store, engine="processes", workers=8)  # doctest: +SKIP
     """

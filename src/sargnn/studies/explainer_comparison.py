@@ -1,13 +1,13 @@
-"""Explainers side by side on one data set: how long they take, whether the model confirms them, whether they are right.
+"""Explainers compared on one data set: time, fidelity to the model, agreement with the truth.
 
-Every row is one explainer of one model, a plain dictionary that JSON can hold. A random explainer is always among them:
-what is no better than it says nothing.
+Every row is one explainer of one model, as JSON. A random explainer, the baseline, is always among them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,14 +31,14 @@ __all__ = ["ATTENTION_SYSTEMS", "as_table", "compare_explainers", "truths_of"]
 Row = dict[str, Any]
 
 ATTENTION_SYSTEMS = ("chebygin", "sagpool", "graph-unet", "graphormer")
-"""Systems whose own node scores are compared with saliency: attention before pooling, scores of top-k pooling, and the
-attention of the graph's token."""
+"""Systems whose own node scores are compared with saliency: attention before pooling, top-k pooling scores, and the
+attention of the graph token."""
 SPARSITIES = (0.5, 0.6, 0.7, 0.8, 0.9)
-"""Shares of nodes left out of the explanation, over which fidelity is a curve."""
+"""Fractions of nodes left out of the explanation, over which fidelity is a curve."""
 LEARNT = 30
 """Training graphs that PGExplainer learns from."""
 RELABELLED = 5
-"""Graphs that are explained once more with their nodes in another order."""
+"""Graphs that are explained again with their nodes in another order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +66,15 @@ def compare_explainers(
 ) -> Iterator[Row]:  # fmt: skip
     """One row for every explainer of the model of ``settings``, then one for every attention system.
 
-    At most ``count`` test graphs are explained. Models and explainers are trained ``seeds`` times on the same graphs,
-    which says how stable they are; all numbers but those of ``by_seed`` are of the first. ``explainers`` names those
-    wanted, of :data:`EXPLAINERS` and :data:`ATTENTION_SYSTEMS`; a random one is always there. Settings are chosen with
-    ``part="validation"``, so that the test graphs see the chosen ones alone.
+    At most ``count`` graphs of ``part`` are explained; choose settings with ``part="validation"``. Models and
+    explainers are trained with ``seeds`` seeds, which shows how stable they are; most numbers are of the first.
+    ``explainers`` are names of :data:`EXPLAINERS` and :data:`ATTENTION_SYSTEMS`, by default all.
     """
-    names = _known_explainers(explainers)
+    known = [*EXPLAINERS, *ATTENTION_SYSTEMS]
+    for name in explainers:
+        if name not in known:
+            raise InputError(f"--explainer: got {name!r}, expected one of {', '.join(known)}")
+    names = [name for name in known if not explainers or name in {*explainers, "random"}]
     sample = _sample(graphs, settings.training.seed, part, count)
     own = [name for name in names if name in EXPLAINERS]
     saliency = yield from _rows(sample, settings, own, seeds, device)
@@ -80,14 +83,11 @@ def compare_explainers(
 
 
 def _attending(system: str, settings: Settings) -> Settings:
-    """An attention system, trained as the compared model is. Its inputs are its own, but for what was changed of the
-    node inputs; inputs of edges and of whole graphs, which most systems do not read, stay the compared model's."""
-    own, usual = Settings.of(system), Settings.of(settings.name).data
-    changed = {
-        name: value
-        for name, value in vars(settings.data).items()
-        if name not in ("edge_encodings", "graph_inputs") and value != getattr(usual, name)
-    }
+    """An attention system, trained as the compared model is, with its own inputs and the changes made to the compared
+    model's node inputs: most systems read no inputs of edges and of whole graphs."""
+    own = Settings.of(system)
+    changes = settings.changes().get("data", {})
+    changed = {name: getattr(settings.data, name) for name in changes if name not in ("edge_encodings", "graph_inputs")}
     return replace(own, data=replace(own.data, **changed), training=settings.training)
 
 
@@ -109,19 +109,11 @@ def truths_of(graphs: GraphSet) -> dict[str, np.ndarray]:
     return known_causes(graphs) if graphs.name == "MUTAG" and atom_symbols(graphs) is not None else {}
 
 
-def _known_explainers(chosen: Sequence[str]) -> list[str]:
-    known = [*EXPLAINERS, *ATTENTION_SYSTEMS]
-    for name in chosen:
-        if name not in known:
-            raise InputError(f"--explainer: got {name!r}, expected one of {', '.join(known)}")
-    return [name for name in known if not chosen or name in {*chosen, "random"}]
-
-
 def _rows(
     sample: Sample, settings: Settings, names: Sequence[str], seeds: int, device: torch.device | str,
     reference: np.ndarray | None = None,
 ) -> Generator[Row, None, np.ndarray]:  # fmt: skip
-    """One row an explainer; at the end, the map that all were compared with: by default the mean saliency."""
+    """One row per explainer; at the end, the map that all were compared with: by default the mean saliency."""
     runs = [_trained(sample, settings, settings.training.seed + k, device) for k in range(seeds)]
     subjects = [
         Subject(run.trained.model, run.data, sample.index, sample.learn, run.trained.settings.training.seed)
@@ -159,19 +151,15 @@ def _trained(sample: Sample, settings: Settings, seed: int, device: torch.device
 
 
 def _confirmed(subject: Subject, scores: np.ndarray, node_graph: np.ndarray) -> Row:
-    """What the model makes of the explanation; hard masks over the curve of sparsities, and their means."""
-
-    def ask(mask: np.ndarray | None) -> np.ndarray:
-        return masked_probabilities(subject.model, subject.data, subject.index, mask)
-
+    """Fidelity to the model: hard masks over the curve of sparsities, and their means."""
+    ask = partial(masked_probabilities, subject.model, subject.data, subject.index)
     whole, soft = ask(None), soft_mask(scores, node_graph)
     inside = [hard_mask(scores, node_graph, sparsity) for sparsity in SPARSITIES]
     kept, removed = [ask(mask) for mask in inside], [ask(~mask) for mask in inside]
     plus = np.array([metrics.changed(whole, p) for p in removed])
     minus = np.array([metrics.changed(whole, p) for p in kept])
     return {
-        "fidelity_plus": _interval(plus.mean(axis=0)),
-        "fidelity_minus": _interval(minus.mean(axis=0)),
+        "fidelity_plus": _interval(plus.mean(axis=0)), "fidelity_minus": _interval(minus.mean(axis=0)),
         "characterization": metrics.characterization(float(plus.mean()), float(minus.mean())),
         "probability_plus": _interval(np.mean([metrics.probability_drop(whole, p) for p in removed], axis=0)),
         "probability_minus": _interval(np.mean([metrics.probability_drop(whole, p) for p in kept], axis=0)),
@@ -232,24 +220,14 @@ COLUMNS = {
 
 def as_table(rows: Sequence[Row]) -> str:
     """The rows as a Markdown table, means with their 95 % intervals."""
-    header = [
-        "data",
-        "model",
-        "explainer",
-        "accuracy",
-        "ms per graph",
-        "node AUC ↑",
-        "precision@k ↑",
-        *COLUMNS.values(),
-    ]
+    header = ["data", "model", "explainer", "accuracy", "ms per graph", "node AUC ↑", "precision@k ↑"]
+    header += COLUMNS.values()
     lines = [header, ["---"] * len(header)]
     for row in rows:
-        accuracy = row["accuracy"]
+        accuracy = "{accuracy:.1%} ({low:.0%}-{high:.0%})".format(**row["accuracy"])
         truths = [next(iter(row[name].values()), None) for name in ("node_auc", "precision_at_k")]
-        cells = [row["data"], row["model"], row["explainer"]]
-        cells += [f"{accuracy['accuracy']:.1%} ({accuracy['low']:.0%}-{accuracy['high']:.0%})"]
-        cells += [f"{1000 * row['seconds_per_graph']:.3g}", *map(_cell, truths), *(_cell(row[key]) for key in COLUMNS)]
-        lines.append(cells)
+        cells = [row["data"], row["model"], row["explainer"], accuracy, f"{1000 * row['seconds_per_graph']:.3g}"]
+        lines.append([*cells, *map(_cell, truths), *(_cell(row[key]) for key in COLUMNS)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -1,7 +1,7 @@
-"""Explainers under one roof: each takes a trained model and graphs and gives one score of 0 or more a node.
+"""Explainers with one interface: each takes a trained model and graphs and gives one score of 0 or more per node.
 
-Saliency and gradients take all graphs in one batched call. Explainers of PyTorch Geometric take one graph at a time, as
-their interface has it. A mask over edges becomes a score of nodes by its mean over the edges that touch each.
+Saliency and gradients take all graphs in one batched call, explainers of PyTorch Geometric one graph at a time. A mask
+over edges becomes a node score by its mean over the edges that touch the node.
 """
 
 from __future__ import annotations
@@ -17,14 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.explain import (
-    AttentionExplainer,
-    Explainer,
-    Explanation,
-    GNNExplainer,
-    ModelConfig,
-    PGExplainer,
-)
+from torch_geometric.explain import AttentionExplainer, Explainer, Explanation, GNNExplainer, ModelConfig, PGExplainer
 
 from sargnn.batching import PackedBatch
 from sargnn.batching.tensor_set import TensorSet
@@ -59,14 +52,14 @@ class Subject:
 
 
 class Explained(NamedTuple):
-    """What an explainer said, and how long it took."""
+    """The scores of an explainer, and how long it took."""
 
     scores: np.ndarray
     """float64 [N] over the nodes of the graphs, graph after graph."""
     seconds: float
     """For all graphs."""
     cpu_seconds: float
-    """The processor's own time for all graphs, whatever else runs on the machine."""
+    """CPU time of this process for all graphs."""
     setup_seconds: float
     """Before the first graph: the training of an explainer that learns."""
 
@@ -86,7 +79,7 @@ def explain(name: str, subject: Subject) -> Explained:
 
 
 Work = Callable[[], Tensor]
-"""What is left to do once the explainer is ready: the scores of all graphs."""
+"""The scores of all graphs, once the explainer is ready."""
 
 
 def _saliency(rule: str, subject: Subject) -> Work:
@@ -115,16 +108,16 @@ def _integrated_gradients(subject: Subject) -> Work:
     def work() -> Tensor:
         batch = subject.data.packed(subject.index)
         at = [(k + 0.5) / INTEGRATION_STEPS for k in range(INTEGRATION_STEPS)]
-        mean = torch.stack([_input_gradient(subject.model, batch, share) for share in at]).mean(0)
+        mean = torch.stack([_input_gradient(subject.model, batch, fraction) for fraction in at]).mean(0)
         return (batch.x * mean).abs().sum(1)
 
     return work
 
 
-def _input_gradient(model: GraphModel, batch: PackedBatch, share: float) -> Tensor:
-    """Of the logit of the class predicted for each whole graph, at ``share`` of the node inputs."""
+def _input_gradient(model: GraphModel, batch: PackedBatch, fraction: float) -> Tensor:
+    """Of the logit of the class predicted for each whole graph, at ``fraction`` of the node inputs."""
     predicted = _predicted(model, batch)
-    x = (share * batch.x).requires_grad_()
+    x = (fraction * batch.x).requires_grad_()
     logits = _logits(model, replace(batch, x=x))
     return torch.autograd.grad(logits.gather(1, predicted.unsqueeze(1)).sum(), x)[0]
 
@@ -154,9 +147,8 @@ def _pg_explainer(subject: Subject) -> Work:
 
 
 def _attention(subject: Subject) -> Work:
-    explainer = Explainer(
-        subject.model, AttentionExplainer(reduce="mean"), "model", CLASSIFIER, edge_mask_type="object"
-    )
+    attention = AttentionExplainer(reduce="mean")
+    explainer = Explainer(subject.model, attention, "model", CLASSIFIER, edge_mask_type="object")
     return lambda: torch.cat([_of_nodes(_call(explainer, b).edge_mask, b) for b in subject.batches(subject.index)])
 
 

@@ -1,8 +1,8 @@
-"""Trainings as jobs, and what is known once they are done."""
+"""Trainings as jobs, and their results."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -37,8 +37,7 @@ class TrainingJob(Job):
 
     @property
     def trains_on_all(self) -> bool:
-        """In the assessment of settings that keep the last epoch, validation graphs decide nothing and are trained
-        on."""
+        """Whether validation graphs decide nothing and are trained on: the assessment keeps the last epoch."""
         return self.stage == "assess" and self.settings.training.monitor == "last"
 
     @cached_property
@@ -47,7 +46,7 @@ class TrainingJob(Job):
         return self.settings.changes()
 
     def to_json(self) -> Row:
-        """Says nothing that the defaults say."""
+        """Without what the defaults say."""
         job = {
             "stage": self.stage, "data": self.data, "fingerprint": self.fingerprint, "splits": self.splits,
             "fold": self.fold, "repeat": self.repeat, "system": self.system, "settings": self.changes,
@@ -57,25 +56,25 @@ class TrainingJob(Job):
 
 @dataclass(frozen=True, eq=False)
 class TrainingRow:
-    """What a training found. Test scores, confusion and history are those of the assessment."""
+    """What a training found. Test scores, details and history are those of the assessment."""
 
     job: TrainingJob
     validation_accuracy: float | None = None
-    """Of the epoch that is kept; none where the validation graphs were trained on."""
+    """Of the kept epoch; none where the validation graphs were trained on."""
     validation_loss: float | None = None
     best_epoch: int = 0
     """0: it diverged at once."""
     epochs: int = 0
     diverged: str | None = None
-    """What happened to the loss, if it stopped being finite."""
+    """What happened, if the loss became infinite or not a number."""
     seconds: float = 0.0
     parameters: int = 0
     device: str = ""
     """In words."""
     scores: dict[str, dict[str, Any]] | None = None
     """By test part."""
-    confusion: list[list[int]] | None = None
-    """[true, predicted]: counts of the test graphs."""
+    details: Row = field(default_factory=dict)
+    """What else the task says of the test graphs, such as ``confusion``; each is a field of the JSON."""
     history: dict[str, list[float]] | None = None
     """Learning curves: by name, one number per epoch."""
     version: str = ""
@@ -94,15 +93,17 @@ class TrainingRow:
 
     @classmethod
     def from_json(cls, job: TrainingJob, content: Row) -> TrainingRow:
-        """Of a row of the store; what the job says is not read again."""
-        return cls(job, **{name: content[name] for name in _FOUND if name in content})
+        """Of a row of the store; fields that are neither the job's nor known here are details."""
+        details = content.keys() - job.to_json().keys() - {*_FOUND, "id"}
+        found = {name: content[name] for name in _FOUND if name in content}
+        return cls(job, **found, details={name: content[name] for name in sorted(details)})
 
     def to_json(self) -> Row:
-        """What the store keeps beside the job; who made it is added where that is known."""
+        """What the store keeps beside the job; version and commit are added where they are known."""
         found = {name: getattr(self, name) for name in _FOUND if name not in ("version", "commit")}
-        return {name: value for name, value in found.items() if value is not None or name not in _ASSESSED}
+        # A row of the selection has no scores and no history.
+        known = {name: value for name, value in found.items() if value is not None or name not in ("scores", "history")}
+        return known | self.details
 
 
-_FOUND = tuple(field.name for field in fields(TrainingRow) if field.name != "job")
-_ASSESSED = ("scores", "confusion", "history")
-"""What a row of the selection does not have at all."""
+_FOUND = tuple(field.name for field in fields(TrainingRow) if field.name not in ("job", "details"))

@@ -1,13 +1,12 @@
 """Nested cross-validation, after Errica et al. (2020): select on an inner hold-out, re-train the winner, test.
 
-For each of the outer folds, every setting of a declared grid is trained on the fold's training graphs and judged on
-its validation graphs. The best one is trained again, several times, with early stopping on the same validation graphs,
-and tested at its best validation epoch; where the settings keep the last epoch whatever it is, the validation graphs
-have nothing left to decide and are trained on too. A fold's score is the mean of the repeats; the result is mean and
-standard deviation over folds. No choice ever sees a test label: selection jobs do not even compute test scores.
+For each outer fold, every setting of a grid is trained on the fold's training graphs and judged on its validation
+graphs. The best one is trained again, several times, with early stopping on the same validation graphs, and tested at
+its best validation epoch; where the settings keep the last epoch, the validation graphs decide nothing and are trained
+on too. A fold's score is the mean of the repeats; the result is mean and standard deviation over folds. No choice ever
+sees a test label: selection jobs do not even compute test scores.
 
-Work is cut into :class:`~sargnn.studies.jobs.TrainingJob` s, so that any engine can run them and a store can tell which
-are done.
+Work is cut into jobs (:mod:`sargnn.studies.jobs`), so that any engine can run them and a store knows which are done.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -43,6 +41,9 @@ from sargnn.training.vectorized.model_stack import OWN, Fitted, Member, ModelSta
 
 __all__ = ["Cell", "CellResult", "assessment_jobs", "bundles", "collect", "planned_graphs", "selection_jobs", "work"]
 
+CURVES = ("train_loss", "validation_loss", "validation_accuracy")
+"""What a row keeps of every epoch, where it keeps learning curves."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -51,18 +52,18 @@ class Cell:
     data: str
     """A known name or a path."""
     fingerprint: str
-    """Of the graphs, so that rows of other data are never mistaken for these."""
+    """Of the graphs: rows of other data are never mistaken for these."""
     system: str
     grid: tuple[Settings, ...]
     folds: int
-    """How many of the outer folds."""
+    """Number of outer folds."""
     repeats: int = 3
     splits: str | None = None
     """A split file; none: the protocol's own folds for this set."""
     curves: bool = False
     """Whether rows of the assessment keep their learning curves."""
     seed: int = 0
-    """Added to the repeat, it is the seed of a training."""
+    """The seed of a training is this plus the repeat."""
 
     def job(self, stage: str, fold: int, settings: Settings, repeat: int) -> TrainingJob:
         own = replace(settings, training=replace(settings.training, seed=self.seed + repeat))
@@ -115,19 +116,12 @@ def select(cell: Cell, rows: Sequence[TrainingRow]) -> tuple[Settings, ...]:
     """
     if len(cell.grid) == 1:
         return cell.grid * cell.folds
-    chosen = []
-    for fold in range(cell.folds):
-        candidates = [row for row in rows if row.fold == fold]
-        ranks = [(*_rank(row), at) for at, row in enumerate(candidates)]
-        chosen.append(cell.grid[min(ranks)[2]])
-    return tuple(chosen)
-
-
-def _rank(row: TrainingRow) -> tuple[float, float]:
-    """The lower, the better."""
-    assert row.validation_accuracy is not None
-    assert row.validation_loss is not None
-    return -row.validation_accuracy, row.validation_loss
+    ranks: dict[int, list[tuple[float, float]]] = defaultdict(list)  # the lower, the better
+    for row in rows:
+        assert row.validation_accuracy is not None
+        assert row.validation_loss is not None
+        ranks[row.fold].append((-row.validation_accuracy, row.validation_loss))
+    return tuple(cell.grid[ranks[fold].index(min(ranks[fold]))] for fold in range(cell.folds))
 
 
 def collect(cell: Cell, selected: Sequence[Settings], rows: Sequence[TrainingRow]) -> CellResult:
@@ -140,8 +134,8 @@ def collect(cell: Cell, selected: Sequence[Settings], rows: Sequence[TrainingRow
 
 
 def bundles(jobs: Iterable[TrainingJob], at_once: int | None = None) -> list[tuple[TrainingJob, ...]]:
-    """Jobs grouped into what is computed by one call: each by itself, or, to fill a GPU, those of ``at_once`` systems
-    or variants on one data set."""
+    """Jobs grouped into what is computed by one call: one each, or, to fill a GPU, those of ``at_once`` systems or
+    variants on one data set."""
     if at_once is None:
         return [(job,) for job in jobs]
     groups: dict[tuple[str, str | None], dict[str, list[TrainingJob]]] = defaultdict(lambda: defaultdict(list))
@@ -149,12 +143,9 @@ def bundles(jobs: Iterable[TrainingJob], at_once: int | None = None) -> list[tup
         model = job.changes.get("model", {})
         variant = json.dumps([job.system, *(model.get(key) for key in ("saliency", "readout", "normalize", "norm"))])
         groups[job.data, job.splits][variant].append(job)
-    made = []
-    for variants in groups.values():
-        lists = list(variants.values())
-        for start in range(0, len(lists), at_once):
-            made.append(tuple(job for own in lists[start : start + at_once] for job in own))
-    return made
+    lists = [list(variants.values()) for variants in groups.values()]
+    parts = [some[start : start + at_once] for some in lists for start in range(0, len(some), at_once)]
+    return [tuple(job for own in part for job in own) for part in parts]
 
 
 def work(jobs: list[TrainingJob], device: str) -> Iterator[tuple[TrainingJob, Row]]:
@@ -179,8 +170,7 @@ def _rows(jobs: list[TrainingJob], device: torch.device) -> Iterator[TrainingRow
 
 
 def _fold(folds: list[Fold], job: TrainingJob) -> Fold:
-    """The graphs of a job. Validation graphs that are trained on are watched still, but what is seen there means
-    nothing."""
+    """The graphs of a job. Validation graphs that are trained on are still scored, but the scores mean nothing."""
     fold = folds[job.fold]
     return replace(fold, train=np.sort(np.concatenate([fold.train, fold.validation]))) if job.trains_on_all else fold
 
@@ -214,8 +204,8 @@ def _stacks(
 
 
 def _vectorises(settings: Settings, graphs: GraphSet, device: torch.device) -> bool:
-    """Whether K at once is possible and wanted: on a CPU, where it pays less, rows must be the same bits whatever was
-    killed, and the rounding of K at once depends on K."""
+    """Whether K at once is possible and wanted: not on a CPU, where it pays less, and where rows must be the same bits
+    whatever was killed: the rounding depends on K."""
     layouts = find_system(settings.name).model.stacked_layouts
     return device.type == "cuda" and has_stacked_layout(layouts, graphs.sizes)
 
@@ -234,22 +224,22 @@ def _fit_alone(graphs: GraphSet, fold: Fold, settings: Settings, device: torch.d
 def _row(
     graphs: GraphSet, fold: Fold, job: TrainingJob, fitted: Fitted, device: torch.device, seconds: float
 ) -> TrainingRow:
-    """The result of a job. Test graphs are looked at in the assessment alone."""
+    """The result of a job. Test graphs are scored in the assessment alone."""
     history, best = fitted.progress.history, fitted.progress.best_epoch
     at_best = history[best - 1] if best else {"validation_accuracy": 0.0, "validation_loss": 1e9}
     row = TrainingRow(
         job, best_epoch=best, epochs=len(history), diverged=fitted.diverged, seconds=seconds,
         parameters=sum(p.numel() for p in fitted.trained.model.parameters()), device=hardware(device),
     )  # fmt: skip
-    if not job.trains_on_all:  # what was seen on graphs that were trained on would mislead
+    if not job.trains_on_all:  # scores of graphs that were trained on would mislead
         accuracy, loss = at_best["validation_accuracy"], at_best["validation_loss"]
-        curves = _curves(history) if job.curves else None
+        curves = {key: [round(entry[key], 5) for entry in history] for key in CURVES} if job.curves else None
         row = replace(row, validation_accuracy=accuracy, validation_loss=loss, history=curves)
     return row if job.stage == "select" else replace(row, **_tested(graphs, fold, fitted))
 
 
-def _tested(graphs: GraphSet, fold: Fold, fitted: Fitted) -> dict[str, Any]:
-    """Scores on every test part, and what else the task tells of the test graphs."""
+def _tested(graphs: GraphSet, fold: Fold, fitted: Fitted) -> Row:
+    """Scores on every test part, and the task's details of the test graphs."""
     scores: dict[str, Row] = {}
     details: Row = {}
     for name, index in parts_of(graphs, fold).items():
@@ -261,22 +251,16 @@ def _tested(graphs: GraphSet, fold: Fold, fitted: Fitted) -> dict[str, Any]:
         if name == "test":
             task = fitted.trained.task
             details = task.details(task.targets(part), prediction.values)
-    return {"scores": scores, **details}
-
-
-def _curves(history: Sequence[Row]) -> dict[str, list[float]]:
-    keys = ("train_loss", "validation_loss", "validation_accuracy")
-    return {key: [round(entry[key], 5) for entry in history] for key in keys}
+    return {"scores": scores, "details": details}
 
 
 @lru_cache(maxsize=2)
 def planned_graphs(data: str, fingerprint: str, splits: str | None = None) -> tuple[GraphSet, list[Fold]]:
     """The graphs that a job names, refused if they have changed since it was planned, and their folds."""
     graphs = load(data)
-    if graphs.fingerprint != fingerprint:
-        raise InputError(
-            f"{data}: got graphs with fingerprint {graphs.fingerprint}, expected {fingerprint}, as planned"
-        )
+    found = graphs.fingerprint
+    if found != fingerprint:
+        raise InputError(f"{data}: got graphs with fingerprint {found}, expected {fingerprint}, as planned")
     return graphs, read_splits(Path(splits), graphs) if splits else protocol_folds(graphs)
 
 

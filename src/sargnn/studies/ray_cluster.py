@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sargnn.errors import InputError
-from sargnn.studies.bundles import Ended, Message, compute, first_line
-from sargnn.studies.executors import Executor, cores
+from sargnn.studies.bundles import Ended, Executor, Message, compute, cores, first_line
 from sargnn.studies.store import Job
 
 __all__ = ["RayCluster"]
@@ -22,12 +21,11 @@ CONNECT_SECONDS = 60.0
 
 
 class RayCluster(Executor):
-    """Tasks of a Ray cluster, one a bundle; one whose worker or node is lost is started elsewhere."""
+    """Tasks of a Ray cluster, one per bundle; one whose worker or node is lost is started elsewhere."""
 
     def __init__(self, work: str, device: str, workers: int | None, address: str | None, gpus: float) -> None:
+        super().__init__(work, device)
         self._ray = _import_ray()
-        self._work = work
-        self._device = device
         self._workers = workers
         self._streams: dict[int, Any] = {}
         self._connected_here = not self._ray.is_initialized()
@@ -47,7 +45,7 @@ class RayCluster(Executor):
             return self._workers
         there = self._ray.cluster_resources()
         # Twice what can run, so that a node that ends a bundle has the next at hand.
-        return 2 * max(1, int(min(there.get(name, 0) / share for name, share in self._need.items())))
+        return 2 * max(1, int(min(there.get(name, 0) / need for name, need in self._need.items())))
 
     def start(self, ticket: int, jobs: list[Job]) -> None:
         self._streams[ticket] = self._task.remote(self._work, jobs, self._device)
@@ -70,7 +68,8 @@ class RayCluster(Executor):
 
     def _receive(self, stream: Any) -> Message:
         try:
-            return self._ray.get(next(stream))
+            message: Message = self._ray.get(next(stream))
+            return message
         except self._ray.exceptions.RayTaskError as error:
             return Ended("error", first_line(f"{type(error.cause).__name__}: {error.cause}"), str(error))
         except (self._ray.exceptions.RayError, StopIteration) as error:
@@ -106,9 +105,8 @@ def _check_cluster(address: str) -> None:
         if address != "auto":
             host, _, port = address.rpartition(":")
             socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
-        subprocess.run(
-            [sys.executable, "-c", probe, address], capture_output=True, text=True, timeout=CONNECT_SECONDS, check=True
-        )
+        command = [sys.executable, "-c", probe, address]
+        subprocess.run(command, capture_output=True, text=True, timeout=CONNECT_SECONDS, check=True)
     except subprocess.TimeoutExpired:
         reason = f"no answer in {CONNECT_SECONDS:.0f} s"
     except subprocess.CalledProcessError as error:

@@ -1,8 +1,8 @@
-"""Hyper-parameter search with Optuna (extra: ``search``): a study on disk that goes on where it stopped.
+"""Hyperparameter search with Optuna (extra: ``search``): a study on disk that continues where it stopped.
 
-Every trial trains one model and is judged by its best epoch on the validation graphs; one that does worse than the
-median of the trials before it at the same epoch is pruned. The test graphs are never looked at. The same study may be
-worked on by several processes at once, by calling the same command again.
+Every trial trains one model and is judged by its best epoch on the validation graphs; one that is worse than the median
+of the earlier trials at the same epoch is pruned. Test graphs are never looked at. Several processes may work on one
+study: each runs the same command.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["SPACE", "Choice", "Range", "Search", "judged_by", "read_space"]
 
 STUDY, BEST = "study.db", "best.json"
 STARTUP_TRIALS, WARMUP_EPOCHS = 5, 5
-"""No trial is pruned before so many have been seen, nor before so many of its own epochs."""
+"""Trials, and epochs of a trial, before any is pruned."""
 
 SPACE = (
     "model.hidden=32,64,128",
@@ -40,15 +40,11 @@ SPACE = (
     "training.learning_rate=1e-4..1e-2:log",
     "training.batch_size=16,32,64,128",
 )
-"""What is searched unless said otherwise, as far as the model has such fields."""
+"""The default space, as far as the model has such fields."""
 
 
 class Choice(NamedTuple):
-    """One of several values, which are texts as on the command line.
-
-    >>> read_space(["model.hidden=32,64"])["model.hidden"]
-    Choice(values=('32', '64'))
-    """
+    """One of several values, which are texts as on the command line."""
 
     values: tuple[str, ...]
 
@@ -57,11 +53,7 @@ class Choice(NamedTuple):
 
 
 class Range(NamedTuple):
-    """A number from ``low`` to ``high``, both included; a whole one if these are; on a logarithmic scale if ``log``.
-
-    >>> read_space(["model.layers=2..5"])["model.layers"]
-    Range(low=2, high=5, log=False)
-    """
+    """A number from ``low`` to ``high``, both included; an integer if both are; on a logarithmic scale if ``log``."""
 
     low: int | float
     high: int | float
@@ -115,7 +107,7 @@ def _number(text: str) -> int | float:
 
 @dataclass(eq=False)
 class Search:
-    """A study on its way: iterate for one dictionary a trial, until there have been as many as asked for.
+    """A study under way: iterate for one dictionary per trial, until there are ``trials``.
 
     >>> search = Search.start(graphs, Settings.of("sar-gcn"), Path("runs/search"), trials=20)  # doctest: +SKIP
     >>> for trial in search: ...  # doctest: +SKIP
@@ -133,26 +125,16 @@ class Search:
 
     @classmethod
     def start(
-        cls,
-        graphs: GraphSet,
-        settings: Settings,
-        folder: Path | str,
-        *,
-        space: Space | None = None,
-        trials: int = 30,
-        fold: Fold | None = None,
-        device: torch.device | str = "cpu",
-    ) -> Search:
+        cls, graphs: GraphSet, settings: Settings, folder: Path | str, *, space: Space | None = None, trials: int = 30,
+        fold: Fold | None = None, device: torch.device | str = "cpu",
+    ) -> Search:  # fmt: skip
         """A new study in ``folder``, or the one that is there, if it is of the same graphs, settings and space.
 
         Args:
-            graphs: to train and to validate on.
             settings: what all trials share; the seed of the search is that of the training.
-            folder: where ``study.db`` is.
             space: by setting, what to choose from; by default :data:`SPACE`.
-            trials: how many there shall be in all, those of earlier calls included.
+            trials: how many in all, those of earlier calls included.
             fold: as of :meth:`TrainingRun.start`.
-            device: where to train.
         """
         fold = fold or official(graphs) or holdout(graphs, seed=settings.training.seed)
         space = _default_space(settings) if space is None else space
@@ -173,7 +155,7 @@ class Search:
 
     @property
     def pruned(self) -> int:
-        """Trials that were not worth finishing, or diverged."""
+        """Trials that were pruned or diverged."""
         return self._count("PRUNED")
 
     @property
@@ -230,7 +212,7 @@ def _open_study(folder: Path, description: dict[str, Any], settings: Settings) -
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        study = optuna.create_study(
+        study: Study = optuna.create_study(
             study_name="sargnn",
             storage=f"sqlite:///{folder.resolve() / STUDY}",
             direction="minimize" if judged_by(settings) == "validation_loss" else "maximize",
@@ -250,17 +232,15 @@ def _open_study(folder: Path, description: dict[str, Any], settings: Settings) -
 
 def _description(graphs: GraphSet, settings: Settings, space: Space, fold: Fold) -> dict[str, Any]:
     """What makes two studies the same, as JSON gives it back."""
-    facts = {
-        "data": graphs.fingerprint,
-        "settings": settings.to_json(),
-        "space": {key: str(choice) for key, choice in space.items()},
-        "split": [fold.train.tolist(), fold.validation.tolist()],
-    }
-    return json.loads(json.dumps(facts))
+    split = [fold.train.tolist(), fold.validation.tolist()]
+    choices = {key: str(choice) for key, choice in space.items()}
+    told = {"data": graphs.fingerprint, "settings": settings.to_json(), "space": choices, "split": split}
+    description: dict[str, Any] = json.loads(json.dumps(told))
+    return description
 
 
 def _default_space(settings: Settings) -> Space:
-    known = {f"{section}.{field}" for section in ("model", "training") for field in vars(getattr(settings, section))}
+    known = {f"{name}.{key}" for name in ("model", "training") for key in vars(getattr(settings, name))}
     return {key: choice for key, choice in read_space(SPACE).items() if key in known}
 
 

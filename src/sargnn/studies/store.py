@@ -21,7 +21,7 @@ import time
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from hashlib import sha256
@@ -39,7 +39,7 @@ Row = dict[str, Any]
 
 FORMAT = "sargnn.store/1"
 STALE_SECONDS = 60.0
-"""A run that has not shown itself for so long is dead, and its claims are free."""
+"""A run without a heartbeat for this long is dead, and its claims are free."""
 BUSY_SECONDS = 60.0
 """How long to wait for another run that is writing."""
 
@@ -56,8 +56,7 @@ class Job(ABC):
 
     @abstractmethod
     def to_json(self) -> Row:
-        """All there is to compute. Where the results go is decided by this text alone: to add a field to it renames
-        every job."""
+        """All there is to compute. The id is a hash of it, so a new field renames every job."""
 
     @cached_property
     def id(self) -> str:
@@ -79,8 +78,7 @@ class Record(NamedTuple):
 
 
 def job_id(job: Row) -> str:
-    """Sixteen hex digits that name a job by its JSON: equal jobs have equal ids, in whatever order and type their
-    values come.
+    """Sixteen hex digits that name a job by its JSON, whatever the order and the number types of its values.
 
     >>> job_id({"fold": 1, "rate": 0.001})
     '2fed69719fb6e34f'
@@ -99,7 +97,7 @@ def to_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """The rows of finished jobs and the claims of running ones.
 
     >>> from dataclasses import asdict, dataclass
@@ -121,9 +119,6 @@ class Store:
         self._heartbeat: threading.Thread | None = None
         self._db = _open(self.path)
 
-    def __enter__(self) -> Store:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
@@ -139,12 +134,12 @@ class Store:
     def row(self, job: Job) -> Row | None:
         """The row of a job, if it is finished."""
         with _one_line(self.path):
-            found = self._db.execute("SELECT id, job, row FROM rows WHERE id = ?", (job.id,)).fetchone()
-        return None if found is None else _merge(*found)
+            found = self._db.execute("SELECT id, job, row, finished FROM rows WHERE id = ?", (job.id,)).fetchone()
+        return None if found is None else _merge(_record(*found))
 
     def rows(self, **match: Any) -> list[Row]:
         """All rows, or those whose fields have the values of ``match``, in the order of their ids."""
-        return [row for row, _, _, _ in self._records(match)]
+        return [_merge(record) for record in self._records(match)]
 
     def missing(self, jobs: Iterable[AnyJob]) -> list[AnyJob]:
         """Those of ``jobs`` that have no row yet."""
@@ -186,12 +181,8 @@ class Store:
 
         A name that ends in ``.gz`` is compressed; equal rows give equal bytes.
         """
-        lines = (
-            to_json({"id": row["id"], "job": json.loads(job), "row": json.loads(result), "finished": finished})
-            for row, job, result, finished in self._records(match)
-        )
-        text = "".join(line + "\n" for line in lines).encode()
-        write_file(Path(path), gzip.compress(text, mtime=0) if _is_compressed(Path(path)) else text)
+        text = "".join(to_json(record._asdict()) + "\n" for record in self._records(match)).encode()
+        write_file(Path(path), gzip.compress(text, mtime=0) if Path(path).suffix == ".gz" else text)
 
     def import_rows(self, path: Path | str) -> None:
         """Add the rows that :meth:`export` wrote, all or, if a line is bad, none; rows already here stay."""
@@ -200,13 +191,13 @@ class Store:
             for record in records:
                 self._insert(record)
 
-    def _records(self, match: Row) -> Iterator[tuple[Row, str, str, str]]:
+    def _records(self, match: Row) -> Iterator[Record]:
         with _one_line(self.path):
             found = self._db.execute("SELECT id, job, row, finished FROM rows ORDER BY id").fetchall()
-        for id, job, result, finished in found:
-            row = _merge(id, job, result)
+        for record in (_record(*values) for values in found):
+            row = _merge(record)
             if all(name in row and row[name] == value for name, value in match.items()):
-                yield row, job, result, finished
+                yield record
 
     def _insert(self, record: Record) -> None:
         id, job, row, finished = record
@@ -223,11 +214,11 @@ class Store:
         return self._db.execute("SELECT 1 FROM rows WHERE id = ?", (id,)).fetchone() is not None
 
     def _is_claimed(self, id: str) -> bool:
-        claim = self._db.execute("SELECT owner, host, pid, heartbeat FROM claims WHERE id = ?", (id,)).fetchone()
-        if claim is None:
-            return False
-        owner, host, pid, heartbeat = claim
-        return owner == self._owner or (time.time() - heartbeat < STALE_SECONDS and not _is_gone(host, pid))
+        claims = self._db.execute("SELECT owner, host, pid, heartbeat FROM claims WHERE id = ?", (id,))
+        return any(
+            owner == self._owner or (time.time() - heartbeat < STALE_SECONDS and not _is_gone(host, pid))
+            for owner, host, pid, heartbeat in claims
+        )
 
     def _beat(self) -> None:
         """Show that this run lives, until the store is closed."""
@@ -258,30 +249,31 @@ def _plain(value: Any) -> Any:
     raise InputError(f"got {value!r} in a job, expected text, finite numbers, true, false, null, and lists or tables")
 
 
-def _merge(id: str, job: str, result: str) -> Row:
-    return {**json.loads(job), **json.loads(result), "id": id}
+def _record(id: str, job: str, row: str, finished: str) -> Record:
+    return Record(id, json.loads(job), json.loads(row), finished)
 
 
-def _is_compressed(path: Path) -> bool:
-    return path.suffix == ".gz"
+def _merge(record: Record) -> Row:
+    return {**record.job, **record.row, "id": record.id}
 
 
 def read_rows(path: Path) -> Iterator[Record]:
     """What :meth:`Store.export` wrote."""
     try:
         content = path.read_bytes()
-        lines = (gzip.decompress(content) if _is_compressed(path) else content).decode().splitlines()
+        lines = (gzip.decompress(content) if path.suffix == ".gz" else content).decode().splitlines()
     except (OSError, ValueError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot read ({error})") from error
     for number, line in enumerate(lines, 1):
         try:
             record = Record(**json.loads(line))
-            good = isinstance(record.row, dict) and isinstance(record.finished, str)
-            good = good and record.id == job_id(record.job)
-        except (ValueError, TypeError):
-            good = False
-        if not good:
-            raise InputError(f"{path} line {number}: got {line[:60]!r}, expected a row as Store.export writes it")
+            if not (isinstance(record.row, dict) and isinstance(record.finished, str)) or record.id != job_id(
+                record.job
+            ):
+                raise ValueError
+        except (ValueError, TypeError) as error:
+            expected = "expected a row as Store.export writes it"
+            raise InputError(f"{path} line {number}: got {line[:60]!r}, {expected}") from error
         yield record
 
 
@@ -291,16 +283,13 @@ def _open(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{path}: cannot make its folder ({error.strerror})") from error
-    with _one_line(path):
-        db = _connect(path)
-        try:
-            with db:
-                db.execute("BEGIN IMMEDIATE")
-                _check_or_make(db, path)
-            db.execute("PRAGMA journal_mode = WAL")
-        except BaseException:
-            db.close()
-            raise
+    with _one_line(path), ExitStack() as stack:
+        db = stack.enter_context(closing(_connect(path)))
+        with db:
+            db.execute("BEGIN IMMEDIATE")
+            _check_or_make(db, path)
+        db.execute("PRAGMA journal_mode = WAL")
+        stack.pop_all()  # all is well: it stays open
     return db
 
 
@@ -320,10 +309,8 @@ def _check_or_make(db: sqlite3.Connection, path: Path) -> None:
         raise InputError(f"{path}: got an SQLite file of something else, expected a results store of sargnn")
     (found,) = db.execute("SELECT format FROM sargnn_store").fetchone() or (None,)
     if found != FORMAT:
-        raise InputError(
-            f"{path}: got a store of format {found!r}, expected {FORMAT!r}; "
-            "use the version of sargnn that made it, or another file"
-        )
+        hint = "use the version of sargnn that made it, or another file"
+        raise InputError(f"{path}: got a store of format {found!r}, expected {FORMAT!r}; {hint}")
     if db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         raise InputError(f"{path}: {_REASONS[sqlite3.SQLITE_CORRUPT]}")
 
@@ -366,10 +353,9 @@ def _host() -> str:
 
 def _is_gone(host: str, pid: int) -> bool:
     """Whether it is certain that no such process runs; on other machines it never is."""
-    if host != _host() or os.name != "posix":
-        return False
-    try:
-        os.kill(pid, 0)  # signal 0 only asks
-    except OSError as error:
-        return error.errno == errno.ESRCH
+    if host == _host() and os.name == "posix":
+        try:
+            os.kill(pid, 0)  # signal 0 only asks
+        except OSError as error:
+            return error.errno == errno.ESRCH
     return False

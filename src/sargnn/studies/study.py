@@ -1,4 +1,4 @@
-"""A study: many cells, run through an engine into a store, and read back as results."""
+"""A study: many cells, computed by an engine into a store, and read back as results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Results", "Study", "StudyProgress", "finished_results", "run_study"]
 
 WORK = "sargnn.studies.protocol:work"
 AT_ONCE = 8
-"""Systems or variants of which a GPU trains all jobs on a data set at once."""
+"""Systems or variants of which a GPU trains all jobs on a data set together."""
 
 Results = dict[tuple[str, str], CellResult]
 """By row and column name."""
@@ -63,13 +63,11 @@ def finished_results(study: Study, store: Store) -> Results:
     for where, cell in study.cells.items():
         candidates = selection_jobs(cell)
         compared = _rows(store, candidates)
-        if len(compared) < len(candidates):
-            continue
-        chosen = select(cell, compared)
-        jobs = assessment_jobs(cell, chosen)
-        rows = _rows(store, jobs)
-        if len(rows) == len(jobs):
-            results[where] = collect(cell, chosen, rows)
+        if len(compared) == len(candidates):
+            chosen = select(cell, compared)
+            rows = _rows(store, assessment_jobs(cell, chosen))
+            if len(rows) == cell.folds * cell.repeats:
+                results[where] = collect(cell, chosen, rows)
     return results
 
 

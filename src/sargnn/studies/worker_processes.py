@@ -14,8 +14,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from sargnn.allocator import keep_freed_memory
-from sargnn.studies.bundles import Ended, Message, compute
-from sargnn.studies.executors import Executor, cores
+from sargnn.studies.bundles import Ended, Executor, Message, compute, cores
 from sargnn.studies.store import Job
 
 __all__ = ["WorkerProcesses"]
@@ -35,7 +34,8 @@ class _Worker:
         """Its next message, or that it died."""
         with suppress(EOFError, OSError):
             if self.pipe.poll():
-                return self.pipe.recv()
+                message: Message = self.pipe.recv()
+                return message
         self.process.join(1)  # its pipe ends a moment before it does
         self.stop()
         return Ended("lost", f"its worker process died (exit code {self.process.exitcode})")
@@ -51,8 +51,7 @@ class WorkerProcesses(Executor):
     """Processes of this machine that share its cores; one that dies is replaced."""
 
     def __init__(self, work: str, device: str, workers: int | None) -> None:
-        self._work = work
-        self._device = device
+        super().__init__(work, device)
         self._workers = workers or cores()
         self._idle: list[_Worker] = []
         self._busy: dict[int, _Worker] = {}

@@ -15,7 +15,7 @@ import pytest
 import sargnn
 from sargnn.training.settings import Settings
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
