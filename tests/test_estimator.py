@@ -311,7 +311,7 @@ def test_calibrated_probabilities_and_sets_come_from_the_held_out_graphs() -> No
     assert classifier.predict_set(shapes(), coverage=0.99).all()  # 20 graphs cannot promise as much
     without = quick(validation_fraction=0.0, epochs=1).fit(shapes())
     with pytest.raises(
-        InputError, match="validation_fraction: got no graphs to calibrate on, expected a share above 0"
+        InputError, match="validation_fraction: got no graphs to calibrate on, expected a fraction above 0"
     ):
         without.predict_set(shapes())
 
