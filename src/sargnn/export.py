@@ -68,7 +68,10 @@ class Exportable(nn.Module):
         self, x: Tensor, edge_index: Tensor, batch: Tensor, edge_attr: Tensor | None = None,
         graph_attr: Tensor | None = None,
     ) -> tuple[Tensor, ...]:  # fmt: skip
-        graphs = self._number(x, batch) if graph_attr is None else graph_attr.shape[0]
+        graphs: Any = batch.max().item() + 1 if graph_attr is None else graph_attr.shape[0]
+        if graph_attr is None:  # bounds of a number that is symbolic in a traced program
+            torch._check(graphs >= 1)
+            torch._check(graphs <= x.shape[0])
         loops = torch.arange(x.shape[0], device=x.device)
         source, target = torch.cat([edge_index[0], loops]), torch.cat([edge_index[1], loops])
         edges = None if edge_attr is None else F.pad(edge_attr.T, (0, x.shape[0]))
@@ -80,13 +83,6 @@ class Exportable(nn.Module):
         encoding = self.model.encode(packed)
         logits = self.model.head(encoding.graph)
         return (logits, torch.stack(encoding.saliency)) if encoding.saliency else (logits,)
-
-    def _number(self, x: Tensor, batch: Tensor) -> Any:
-        """The number of graphs, symbolic in a traced program."""
-        graphs: Any = batch.max().item() + 1
-        torch._check(graphs >= 1)
-        torch._check(graphs <= x.shape[0])
-        return graphs
 
 
 def export_model(trained: TrainedModel, to: str, path: Path) -> dict[str, Any]:

@@ -37,7 +37,7 @@ CONSTRAINTS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("seed", lambda value: value < 2**63, "less than 2^63"),
     ("saliency_layers", lambda value: min(value, default=0) >= 0, "0 or more"),
 )
-"""Fields of :class:`TrainingConfig`, what holds of their values, and that in words."""
+"""Fields of :class:`TrainingConfig` and the condition on their values, as code and in words."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class TrainingConfig:
     epochs: int = 200
     """Passes over the training graphs at most."""
     batch_size: int | None = 64
-    """Graphs in one step; none: 32, more where there are thousands to learn from, fewer where there are few."""
+    """Graphs per step; none: 32, more for thousands of training graphs, fewer for few."""
     learning_rate: float = 1e-3
     """Of Adam."""
     weight_decay: float = 0.0
@@ -82,7 +82,7 @@ class TrainingConfig:
     saliency_layers: tuple[int, ...] = ()
     """Layers whose saliency is supervised, counted from 0; empty: all."""
     layout: Literal["auto", "packed", "padded"] = "auto"
-    """How batches are laid out; auto: for the C kernels where there are some, else by the sizes of the graphs."""
+    """How batches are laid out; auto: for the C kernels if there are any, else by the sizes of the graphs."""
     compile: bool = False
     """Compile the training step with `torch.compile` in the first epoch. On a GPU a step then takes less than half the
     time; on a CPU with a C compiler it gains nothing, and is slower for large batches."""
@@ -96,11 +96,11 @@ class TrainingConfig:
                 if value is not None and not allowed(value):
                     raise InputError(f"training.{name}: got {value}, expected {expected}")
 
-    def graphs_a_step(self, train: int) -> int:
+    def graphs_per_step(self, train: int) -> int:
         """The batch size for ``train`` training graphs. By default the power of two from 32 to 512 that gives 48 to 96
         steps per epoch, or 8 where there are too few graphs for several steps of 32.
 
-        >>> [TrainingConfig(batch_size=None).graphs_a_step(n) for n in (40, 150, 3000, 5000, 30_000)]
+        >>> [TrainingConfig(batch_size=None).graphs_per_step(n) for n in (40, 150, 3000, 5000, 30_000)]
         [8, 32, 32, 64, 512]
         """
         least = 32 if train >= 128 else 8
@@ -208,7 +208,10 @@ def _epoch(
     train_loss = _train_epoch(state, data, fold.train, config, balance, epoch, rate)
     # Without validation graphs, the training graphs select the epoch.
     watched = fold.validation if len(fold.validation) else fold.train
-    loss, score = _score(state.model, state.task, data, watched)
+    outputs, _ = predict_outputs(state.model, data, watched)
+    assert data.y is not None
+    y = data.y[torch.as_tensor(watched, device=data.device)]
+    loss, score = state.task.loss(outputs, y).item(), state.task.graph_scores(outputs, y).mean().item()
     if not isfinite(loss):
         raise _diverged(f"validation loss is {loss} after epoch {epoch}", state)
     return {
@@ -239,7 +242,7 @@ def _train_epoch(
     compute_loss = compiled_loss() if config.compile else loss_of
     total = 0.0
     with _seeded(_mix(config.seed, epoch), data.device):
-        for number, some in enumerate(chunks(order, config.graphs_a_step(len(train))), 1):
+        for number, some in enumerate(chunks(order, config.graphs_per_step(len(train))), 1):
             batch = data.batch(some, model.layouts, traced=config.compile)
             optimizer.zero_grad(set_to_none=True)
             loss = compute_loss(model, state.task, batch, config, balance)
@@ -294,14 +297,6 @@ def check_supervision(model: GraphModel, data: TensorSet, config: TrainingConfig
         raise InputError(
             f"training.saliency_layers: got {max(config.saliency_layers)}, expected 0..{len(saliency) - 1}"
         )
-
-
-def _score(model: GraphModel, task: Task, data: TensorSet, index: np.ndarray) -> tuple[float, float]:
-    """Loss and score of the graphs at ``index``."""
-    assert data.y is not None
-    outputs, _ = predict_outputs(model, data, index)
-    y = data.y[torch.as_tensor(index, device=data.device)]
-    return task.loss(outputs, y).item(), task.graph_scores(outputs, y).mean().item()
 
 
 def learning_blocks(model: GraphModel, policy: str) -> list[list[nn.Parameter]]:

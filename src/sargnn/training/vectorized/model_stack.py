@@ -180,7 +180,7 @@ class _TrainStep:
         self.rate = torch.zeros_like(self.decay)
         self.total = torch.zeros(len(members), device=device)
         self.drawn = np.array([len(m.fold.train) for m in members])
-        self.balance = _balance(task, batches, members)
+        self.balance = [class_balance(task, batches.data, m.fold, m.training) for m in members]
         self.rows = torch.full((len(members), size), -1, device=device)
         self.counts = torch.zeros(len(weights.turns), len(members), 1, device=device)
         """Steps of each member in each turn."""
@@ -237,7 +237,7 @@ class _TrainStep:
 
     def _graph_weights(self, y: Tensor) -> Tensor:
         """``[K, B]``: the weight of each graph for each member."""
-        if self.balance is None:
+        if self.config.class_weights == "none":
             return self.task.weights(y, None)
         return torch.stack([self.task.weights(own, balance) for own, balance in zip(y, self.balance, strict=True)])
 
@@ -356,7 +356,7 @@ def _common_config(members: Sequence[Member]) -> TrainingConfig:
 
 
 def _common_size(members: Sequence[Member]) -> int:
-    sizes = {m.training.graphs_a_step(len(m.fold.train)) for m in members}
+    sizes = {m.training.graphs_per_step(len(m.fold.train)) for m in members}
     if len(sizes) > 1:
         raise ValueError(f"members of a stack must have one batch size, not {sorted(sizes)}: set it")
     return sizes.pop()
@@ -375,10 +375,3 @@ def _untrained(graphs: GraphSet, settings: Settings, members: Sequence[Member]) 
     if len({m.encoder.width for m in models}) > 1:
         raise ValueError("members of a stack must have inputs of equal width: set data.max_degree")
     return models
-
-
-def _balance(task: Task, batches: BatchStack, members: Sequence[Member]) -> list[Tensor] | None:
-    """:meth:`Task.balance` of the training graphs of each member; none: all graphs count alike."""
-    found = [class_balance(task, batches.data, member.fold, member.training) for member in members]
-    balances = [balance for balance in found if balance is not None]
-    return balances or None

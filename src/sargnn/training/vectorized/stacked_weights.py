@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, vmap
+from torch.func import functional_call, stack_module_state, vmap
 from torch.utils._pytree import tree_map
 
 from sargnn.batching import Batch
@@ -37,11 +37,10 @@ class StackedWeights:
         one = ensembles[0][0]
         self.shape = len(ensembles), len(ensembles[0])
         self.template = _Logits(copy.deepcopy(one)).to("meta")
-        named = {
-            name: _stacked([[m.get_parameter(name).detach() for m in members] for members in ensembles])
-            for name, _ in one.named_parameters()
-        }
-        self.turns = _turns(one, policy)
+        stacked = stack_module_state([member for members in ensembles for member in members])
+        named, buffers = ({n: v.detach().unflatten(0, self.shape) for n, v in state.items()} for state in stacked)
+        name_of = {id(parameter): name for name, parameter in one.named_parameters()}
+        self.turns = [[name_of[id(parameter)] for parameter in block] for block in learning_blocks(one, policy)]
         names = [name for turn in self.turns for name in turn]
         fixed = {name: values for name, values in named.items() if name not in names}
         self.flat = torch.cat([named[name].view(len(models), -1) for name in names], dim=1)
@@ -51,10 +50,6 @@ class StackedWeights:
         self.columns = [slice(*pair) for pair in pairwise(ends)]
         for view in self.views.values():
             view.requires_grad_()
-        buffers = {
-            name: _stacked([[m.get_buffer(name) for m in members] for members in ensembles])
-            for name, _ in one.named_buffers()
-        }
         self.buffers = list(buffers.values())
         self.state = {f"model.{name}": value for name, value in {**self.views, **fixed, **buffers}.items()}
         self.changing = [self.flat, *self.buffers]
@@ -122,11 +117,6 @@ def of_each(one: Callable[..., Any], count: int) -> Callable[..., Any]:
     return alone
 
 
-def _stacked(values: Sequence[Sequence[Tensor]]) -> Tensor:
-    """``[K, M, *shape]``, of M tensors of each of K models."""
-    return torch.stack([torch.stack(list(own)) for own in values])
-
-
 def _views(flat: Tensor, shapes: list[tuple[str, torch.Size]]) -> dict[str, Tensor]:
     """Parts of the matrix ``[K, P]`` as tensors ``[K, *shape]`` that share its memory."""
     views, start = {}, 0
@@ -134,12 +124,6 @@ def _views(flat: Tensor, shapes: list[tuple[str, torch.Size]]) -> dict[str, Tens
         views[name] = flat[:, start : start + shape.numel()].view(len(flat), *shape).detach()
         start += shape.numel()
     return views
-
-
-def _turns(model: GraphModel, policy: str) -> list[list[str]]:
-    """The names of the parameters that learn in each turn."""
-    names = {id(p): name for name, p in model.named_parameters()}
-    return [[names[id(p)] for p in block] for block in learning_blocks(model, policy)]
 
 
 def _first_name(model: GraphModel, name: str) -> str:
