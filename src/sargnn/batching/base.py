@@ -31,8 +31,8 @@ class once:
 class Batch(ABC):
     """Node inputs ``x``, the structure of the graphs, and what is known of them.
 
-    ``y`` holds class indices ``[B]``; ``truth`` is a node tensor, the true saliency normalised to sum 1 over each
-    graph. ``edges`` are the edge inputs, an edge tensor with a leading axis for the feature, 0 at self-loops;
+    ``y`` holds the targets, one row per graph; ``truth`` is a node tensor, the true saliency normalised to sum 1 over
+    each graph. ``edges`` are the edge inputs, an edge tensor with a leading axis for the feature, 0 at self-loops;
     ``graph_x`` are the inputs of whole graphs.
     """
 

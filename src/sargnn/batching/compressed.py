@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from sargnn.batching.base import once
@@ -22,7 +22,7 @@ class CompressedBatch(ListedBatch):
 
     x: Float[Tensor, "N F"]
     sums: Sums
-    y: Int[Tensor, " B"] | None = None
+    y: Shaped[Tensor, "B *targets"] | None = None
     truth: Float[Tensor, " N"] | None = None
     edges: Float[Tensor, "Fe E"] | None = None
     graph_x: Float[Tensor, "B Fg"] | None = None

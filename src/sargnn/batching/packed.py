@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -106,7 +106,7 @@ class PackedBatch(ListedBatch):
     graph: Int[Tensor, " N"]
     """The graph of every node."""
     num_graphs: int
-    y: Int[Tensor, " B"] | None = None
+    y: Shaped[Tensor, "B *targets"] | None = None
     truth: Float[Tensor, " N"] | None = None
     edges: Float[Tensor, "Fe E"] | None = None
     graph_x: Float[Tensor, "B Fg"] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from sargnn.batching.base import Batch, once
@@ -31,7 +31,7 @@ class PaddedBatch(Batch):
     """1 where the source (last axis) is in the closed neighbourhood of the target."""
     mask: Bool[Tensor, "B n"]
     """True at real nodes."""
-    y: Int[Tensor, " B"] | None = None
+    y: Shaped[Tensor, "B *targets"] | None = None
     truth: Float[Tensor, "B n"] | None = None
     edges: Float[Tensor, "Fe B n n"] | None = None
     graph_x: Float[Tensor, "B Fg"] | None = None

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -79,8 +79,8 @@ class BatchStack(ABC):
     def batch(self, fields: Fields, graphs: int) -> Batch:
         """One member's batch of ``graphs`` graphs or more, from its part of the fields."""
 
-    def targets(self, rows: Int[Tensor, "K B"]) -> tuple[Int[Tensor, "K B"], Bool[Tensor, "K B"]]:
-        """Class indices, and which entries are graphs at all."""
+    def targets(self, rows: Int[Tensor, "K B"]) -> tuple[Shaped[Tensor, "K B *targets"], Bool[Tensor, "K B"]]:
+        """The targets, and which entries are graphs at all."""
         return self.y[rows], rows >= 0
 
 
@@ -158,12 +158,18 @@ class FilledStack(BatchStack):
 
 
 def make_stack(
-    graphs: GraphSet, encoders: Sequence[Encoder], used: np.ndarray, layout: Layout, device: torch.device
+    graphs: GraphSet,
+    targets: np.ndarray,
+    encoders: Sequence[Encoder],
+    used: np.ndarray,
+    layout: Layout,
+    device: torch.device,
 ) -> BatchStack:
     """The ``used`` graphs in that layout for members that have one encoder each, some of them the same."""
     own = {id(encoder): encoder for encoder in encoders}
     numbers = {key: number for number, key in enumerate(own)}
     sets = [held_set(graphs, encoder, device=device) for encoder in own.values()]
+    sets[0].set_targets(targets)
     encoder = [numbers[id(encoder)] for encoder in encoders]
     return PaddedStack(sets, encoder, used) if layout == "padded" else FilledStack(sets, encoder)
 

@@ -55,10 +55,17 @@ class TensorSet:
         self.device = torch.device(device)
         self.layout = layout
         self.sizes = graphs.sizes
-        self.y = None if graphs.y is None else torch.from_numpy(np.array(graphs.y)).to(self.device)
+        self.y: Tensor | None = None
         self.edge_x: Float[Tensor, "Fe E"] | None = None
         self.graph_x: Float[Tensor, "G Fg"] | None = None if graph_x is None else self._put(graph_x)
         self._hold(graphs, x, edge_x)
+        if graphs.y is not None:
+            self.set_targets(graphs.y)
+
+    def set_targets(self, targets: np.ndarray) -> None:
+        """What is to be predicted, one row per graph: by default the classes that the graphs come with."""
+        y = torch.from_numpy(np.array(targets)).to(self.device)
+        self.y = y.to(self.x.dtype) if y.is_floating_point() else y
 
     def _hold(self, graphs: GraphSet, x: np.ndarray, edge_x: np.ndarray | None) -> None:
         """Put inputs and structure on the device; index arithmetic stays with the processor."""
@@ -188,7 +195,9 @@ class StreamedSet(TensorSet):
     def _part(self, index: np.ndarray | Tensor) -> TensorSet:
         chosen = index.cpu().numpy() if isinstance(index, Tensor) else index
         costly = None if self.costly is None else self.costly[ranges(self.graphs.node_ptr, chosen)]
-        return held_set(self.graphs.subset(chosen), self.encoder, costly, device=self.device)
+        part = held_set(self.graphs.subset(chosen), self.encoder, costly, device=self.device)
+        part.y = None if self.y is None else self.y[torch.from_numpy(chosen).to(self.device)]
+        return part
 
 
 def tensor_set(

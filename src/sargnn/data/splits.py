@@ -39,7 +39,14 @@ class Fold:
     """int64 [test graphs]."""
 
 
-def holdout(graphs: GraphSet, *, seed: int = 0, validation: float = 0.1, test: float = 0.1) -> Fold:
+def holdout(
+    graphs: GraphSet,
+    *,
+    seed: int = 0,
+    validation: float = 0.1,
+    test: float = 0.1,
+    strata: np.ndarray | None = None,
+) -> Fold:
     """One random division, with each class in the same proportions in every part, as far as whole graphs allow.
 
     A class of three graphs or more is in every part, a smaller one in the training part only.
@@ -49,13 +56,14 @@ def holdout(graphs: GraphSet, *, seed: int = 0, validation: float = 0.1, test: f
     >>> len(fold.train), len(fold.validation), len(fold.test)
     (16, 2, 2)
     """
-    if graphs.y is None:
+    strata = graphs.y if strata is None else strata
+    if strata is None:
         raise InputError(f"got no classes, expected a class for every graph, in {graphs.name}")
     for name, share in (("validation", validation), ("test", test)):
         _check_share(name, share)
     if validation + test >= 1:
         raise InputError(f"validation + test: got {validation} + {test}, expected less than 1")
-    return Fold(*_divide(graphs.y, (1 - validation - test, validation, test), np.random.default_rng(seed)))
+    return Fold(*_divide(strata, (1 - validation - test, validation, test), np.random.default_rng(seed)))
 
 
 def official(graphs: GraphSet) -> Fold | None:

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from sargnn import metrics
 from sargnn.data.graphs import GraphSet
+from sargnn.data.sources import require_two_classes
 from sargnn.errors import InputError
 from sargnn.tasks.calibration import Calibration
 from sargnn.tasks.task import Metric, Task, Verdict
@@ -45,11 +46,7 @@ class Classification(Task):
 
     @classmethod
     def of(cls, graphs: GraphSet) -> Classification:
-        if graphs.y is None:
-            raise InputError(f"{graphs.name}: got no classes, expected two or more")
-        if len(present := np.unique(graphs.y)) == 1:
-            only = graphs.classes[present[0]]
-            raise InputError(f"{graphs.name}: got class {only!r} only, expected two or more classes")
+        require_two_classes(graphs)
         return cls(graphs.classes)
 
     @property

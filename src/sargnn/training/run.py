@@ -104,13 +104,15 @@ class TrainingRun:
         """
         folder = None if folder is None else Path(folder)
         task = task or task_of(graphs)
-        fold = fold or official(graphs) or holdout(graphs, seed=settings.training.seed)
+        targets = task.targets(graphs)
+        fold = fold or official(graphs) or holdout(graphs, seed=settings.training.seed, strata=task.strata(targets))
         resumed = folder if folder is not None and model_folder.prepare(folder, resume) else None
         if resumed is None:
             trained = TrainedModel.untrained(settings, Encoder.fit(settings.data, graphs, fold.train), task)
         else:
             trained = _same_run(resumed, graphs, settings, fold)
         data = trained.tensors(graphs, device, often=True)
+        data.set_targets(targets)
         trained.model.to(device)
         check_supervision(trained.model, data, settings.training)
         state = TrainingState.start(trained.model, task, settings.training)

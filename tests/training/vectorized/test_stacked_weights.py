@@ -28,7 +28,8 @@ def test_logits_and_saliency_are_those_of_each_model(count: int, members: int) -
     weights = StackedWeights([each.model for each in trained], "joint")
     assert weights.shape == (count, members)
     index = np.arange(5)
-    stack = make_stack(GRAPHS, [each.encoder for each in trained], index, "padded", torch.device("cpu"))
+    targets, encoders = trained[0].task.targets(GRAPHS), [each.encoder for each in trained]
+    stack = make_stack(GRAPHS, targets, encoders, index, "padded", torch.device("cpu"))
     fields = stack.fields(stack.rows(np.tile(index, (count, 1))), stack.room(index))
     with torch.no_grad():
         logits, saliency, losses = weights.forward(stack, fields, 5, train=False)

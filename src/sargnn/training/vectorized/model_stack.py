@@ -75,9 +75,11 @@ class ModelStack:
         self.models = _untrained(graphs, settings, members)
         used = np.unique(np.concatenate([part for m in members for part in (m.fold.train, m.fold.validation)]))
         layout = choose_layout(self.models[0].model.stacked_layouts, graphs.sizes[used], self.config.layout)
-        self.batches = make_stack(graphs, [trained.encoder for trained in self.models], used, layout, self.device)
         self.task = self.models[0].task
-        self.strata = self.task.strata(self.task.targets(graphs))
+        targets = self.task.targets(graphs)
+        self.strata = self.task.strata(targets)
+        encoders = [trained.encoder for trained in self.models]
+        self.batches = make_stack(graphs, targets, encoders, used, layout, self.device)
         self.weights = StackedWeights([trained.model.to(self.device) for trained in self.models], self.config.policy)
         self.progress = [Progress() for _ in members]
         self.diverged: list[str | None] = [None] * len(members)
