@@ -60,7 +60,7 @@ def measure(data: str, systems: Sequence[str], rounds: int) -> Iterator[dict[str
             "parameters": sum(p.numel() for p in run.trained.model.parameters()),
             **{kind: summary(times, f"{system} {kind}") for kind in KINDS},
             "training_graphs": len(fold.train), "test_graphs": len(fold.test),
-            "batch_size": run.trained.settings.training.graphs_a_step(len(fold.train)),
+            "batch_size": run.trained.settings.training.graphs_per_step(len(fold.train)),
             "rounds": rounds, "others": times.others,
         }  # fmt: skip
 

@@ -179,7 +179,7 @@ def test_it_learns_what_the_model_learns() -> None:
 
 
 def test_the_default_is_the_recommended_model() -> None:
-    """It sees bonds without being asked, is a committee, and its graphs' vectors are those of all members."""
+    """It sees bonds without being asked, is an ensemble, and its graphs' vectors are those of all members."""
     classifier = GraphClassifier(hidden=8, epochs=12, learning_rate=0.02, random_state=0).fit(rings_of_bonds())
     assert classifier.trained_.settings.name == "sargnn-plus"
     assert classifier.score(rings_of_bonds()) > 0.9
@@ -311,7 +311,7 @@ def test_calibrated_probabilities_and_sets_come_from_the_held_out_graphs() -> No
     assert classifier.predict_set(shapes(), coverage=0.99).all()  # 20 graphs cannot promise as much
     without = quick(validation_fraction=0.0, epochs=1).fit(shapes())
     with pytest.raises(
-        InputError, match="validation_fraction: got no graphs to calibrate on, expected a share above 0"
+        InputError, match="validation_fraction: got no graphs to calibrate on, expected a fraction above 0"
     ):
         without.predict_set(shapes())
 

@@ -115,9 +115,7 @@ def train(
     split: Split = None,
     fold: Annotated[int, typer.Option("--fold", help="Which fold of the split file, from 0.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out where it stopped.")] = False,
-    track: Annotated[
-        list[str] | None, typer.Option("--track", help="Also follow the run with tensorboard, mlflow or wandb.")
-    ] = None,
+    track: Annotated[list[str] | None, typer.Option("--track", help="Also log the run: tensorboard.")] = None,
     as_json: Json = False,
 ) -> None:
     """Train a model, score it on held-out graphs, save it, and write a report."""

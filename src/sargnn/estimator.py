@@ -1,8 +1,7 @@
-"""GraphClassifier: scikit-learn's contract around a model, so that graphs go where tables of numbers go.
+"""GraphClassifier: a model behind scikit-learn's contract, for graphs instead of tables of numbers.
 
-The constructor only stores, everything is checked in ``fit``, what is learned ends in an underscore, and a second
-``fit`` forgets the first. So the classifier works inside ``GridSearchCV``, ``cross_val_score``, ``Pipeline`` and
-``CalibratedClassifierCV``, which pick graphs out of a list, an object array or a :class:`GraphSet`.
+It works inside ``GridSearchCV``, ``cross_val_score``, ``Pipeline`` and ``CalibratedClassifierCV``, which pick graphs
+out of a list, an object array or a :class:`GraphSet`.
 """
 
 from __future__ import annotations
@@ -24,10 +23,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from sargnn.console import show_epochs
-from sargnn.data.graphs import EDGE_ARRAYS, GRAPH_ARRAYS, NODE_ARRAYS, GraphSet, chunks
+from sargnn.data.graphs import EDGE_ARRAYS, GRAPH_ARRAYS, NODE_ARRAYS, GraphSet
 from sargnn.data.sources import load, require_every_class
 from sargnn.data.splits import holdout
 from sargnn.errors import InputError
+from sargnn.explain.maps import chunks, inference
 from sargnn.files import write_file, write_folder
 from sargnn.tasks.calibration import Calibration
 from sargnn.training import model_folder
@@ -49,7 +49,7 @@ SHORT = {
     "batch_size": "training.batch_size",
     "learning_rate": "training.learning_rate",
 }
-"""Constructor arguments that stand for one setting each; none leaves it to the model."""
+"""The settings that constructor arguments stand for; none: the model's default."""
 
 VOCABULARIES = ("classes", "node_label_names", "edge_label_names")
 
@@ -63,15 +63,15 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
 
     Args:
         model: a name that ``sargnn train --model`` knows.
-        hidden: features of a node after each layer; none, here and below: the model's own default.
+        hidden: features per node after each layer; none, here and below: the model's own default.
         layers: layers of the model.
         epochs: passes over the training graphs at most.
         batch_size: graphs in one step; the default model's follows from the number of graphs.
         learning_rate: of Adam.
         class_weight: ``"balanced"`` lets a class count in inverse proportion to its graphs.
-        validation_fraction: share of the graphs held out to calibrate on and, by models that do not keep their last
-            epoch as ``sargnn-plus`` does, to choose the best epoch and to stop early; with 0 the training graphs are
-            watched instead, and nothing can be calibrated.
+        validation_fraction: fraction of the graphs held out to calibrate on and, unless the model keeps its last
+            epoch as ``sargnn-plus`` does, to choose the best epoch and to stop early; with 0 the training graphs choose
+            the epoch, and nothing can be calibrated.
         calibrated: whether :meth:`predict_proba` divides the logits by the temperature found on the held-out graphs.
         settings: any other setting by the name that ``--set`` gives it, as in ``{"model.fusion": "scaling"}``.
         device: ``"cpu"``, ``"cuda"``, ``"cuda:N"`` or ``"auto"``.
@@ -82,8 +82,8 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         classes_: the classes, sorted, as they came in ``y``; texts where they came with the graphs.
         trained_: the model with its encoder and settings, a :class:`TrainedModel`.
         calibration_: temperature and conformal scores of the held-out graphs; none without such graphs.
-        history_: one dictionary an epoch: losses, validation accuracy, learning rate, seconds.
-        n_iter_: epochs that were trained; of these, ``best_epoch_`` gave the weights.
+        history_: one dictionary per epoch: losses, validation accuracy, learning rate, seconds.
+        n_iter_: number of epochs trained; the weights are those of ``best_epoch_``.
 
     >>> import networkx as nx
     >>> graphs = [nx.cycle_graph(n) for n in range(3, 13)] + [nx.path_graph(n) for n in range(3, 13)]
@@ -127,7 +127,7 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     def fit(self, X: Any, y: Any = None) -> GraphClassifier:
         """Train on the graphs ``X`` of the classes ``y``; without ``y``, of the classes that come with the graphs."""
         graphs = _graphs(X, labelled=None if y is None else False)
-        if y is not None:  # as it came: NumPy makes a text of the NaN among texts
+        if y is not None:  # before NumPy makes a text of a NaN among texts
             require_every_class(np.asarray(y, dtype=object).ravel(), "y")
         labels = _names(graphs) if y is None else column_or_1d(y, warn=True)
         check_classification_targets(labels)
@@ -154,8 +154,7 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def predict(self, X: Any) -> np.ndarray:
         """``[graphs]``: the most probable class of each graph, in the type of ``classes_``."""
-        most = self._probabilities(X).argmax(axis=1)
-        return self.classes_[most]
+        return np.asarray(self.classes_[self._probabilities(X).argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """float64 ``[graphs, classes]``: the probability of every class, in the order of ``classes_``."""
@@ -170,7 +169,7 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         return self._held_out().sets(self._probabilities(X), coverage)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of the graphs that are predicted right; without ``y``, by the classes that come with the graphs."""
+        """Accuracy; without ``y``, by the classes that come with the graphs."""
         check_is_fitted(self)
         graphs = _graphs(X)
         y = self.classes_[self.trained_.task.targets(graphs)] if y is None else y
@@ -179,17 +178,14 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     def transform(self, X: Any) -> np.ndarray:
         """float32 ``[graphs, features]``: the vector of each graph that the last layers classify."""
         check_is_fitted(self)
-        model: Any = self.trained_.model.eval()
+        model = self.trained_.model
         data = self.trained_.tensors(_graphs(X), next(model.parameters()).device)
-        with torch.inference_mode(), torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)  # of a model that draws numbers even when it predicts
-            parts = [
-                model.encode(data.batch(index, model.layouts)).graph for index in chunks(np.arange(len(data)), 512)
-            ]
-        return torch.cat(parts).cpu().numpy()
+        with inference(model, data.device):
+            batches = (data.batch(index, model.layouts) for index in chunks(data, np.arange(len(data))))
+            return torch.cat([model.encode(batch).graph for batch in batches]).cpu().numpy()
 
     def explain(self, X: Any) -> list[np.ndarray]:
-        """How much each node mattered: for every graph float64 ``[nodes]``, in the order of its nodes, that sums to 1.
+        """The saliency of each node: for every graph float64 ``[nodes]`` that sums to 1.
 
         The mean over the layers of the saliency that the model itself used; ``trained_.predict`` has each layer's.
         """
@@ -197,13 +193,11 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         graphs = _graphs(X)
         saliency = self.trained_.predict(graphs).mean_saliency
         if saliency is None:
-            raise InputError(
-                f"model: got {self.model!r}, which has no saliency, expected one that has, such as sar-gcn"
-            )
+            raise InputError(f"model: got {self.model!r}, which has no saliency, expected one such as sar-gcn")
         return np.split(saliency, graphs.node_ptr[1:-1])
 
     def save(self, folder: PathLike[str] | str) -> None:
-        """Write a new model folder, which ``sargnn predict``, ``sargnn explain`` and so on read too."""
+        """Write a new model folder, as ``sargnn predict``, ``sargnn explain`` and the other commands read it."""
         check_is_fitted(self)
         folder = Path(folder)
         if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
@@ -232,7 +226,7 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         return classifier
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the graphs of the training: their report is enough to save the classifier later."""
+        """Without the training graphs: their report is enough to save the classifier later."""
         state = dict(super().__getstate__())
         return {**state, "_run": None, "_page": self._report()} if state.get("_run") else state
 
@@ -248,8 +242,7 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         return tags
 
     def _chosen_settings(self) -> Settings:
-        """The settings of the model, with the arguments and then ``settings`` on top; an argument that is none is not
-        one."""
+        """The settings of the model, with the arguments that are given and then ``settings`` on top."""
         if self.class_weight not in (None, "balanced"):
             raise InputError(f"class_weight: got {self.class_weight!r}, expected 'balanced' or None")
         values = {key: getattr(self, name) for name, key in SHORT.items() if getattr(self, name) is not None}
@@ -267,11 +260,11 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     def _held_out(self) -> Calibration:
         check_is_fitted(self)
         if self.calibration_ is None:
-            raise InputError("validation_fraction: got no graphs to calibrate on, expected a share above 0")
+            raise InputError("validation_fraction: got no graphs to calibrate on, expected a fraction above 0")
         return self.calibration_
 
     def _words(self) -> dict[str, Any]:
-        """What a model folder does not say of a classifier."""
+        """What a model folder alone does not know of a classifier."""
         parameters = self.get_params(deep=False)
         if not isinstance(self.random_state, Integral | None):
             parameters["random_state"] = None  # a generator is not a fact about the model; its seed is in config.json
@@ -289,14 +282,14 @@ def _plain_type(name: str) -> np.dtype[Any]:
 
 
 def _graphs(X: Any, labelled: bool | None = False) -> GraphSet:
-    """The graphs of ``X``, with their classes if all have one; what ``labelled`` means says :func:`load`."""
+    """The graphs of ``X``, with their classes if all have one; ``labelled`` as in :func:`load`."""
     if isinstance(X, list | tuple | np.ndarray) and len(X) and all(isinstance(item, GraphSet) for item in X):
         return _joined(list(X))
     return load(X, labelled=labelled)
 
 
 def _joined(sets: list[GraphSet]) -> GraphSet:
-    """One set of several that are parts of the same: their categories must have the same names."""
+    """Sets that are parts of the same one, joined: their categories must have the same names."""
     first = sets[0]
     for position, other in enumerate(sets):
         for name in VOCABULARIES:
@@ -318,4 +311,4 @@ def _names(graphs: GraphSet) -> np.ndarray:
     """The class of each graph, as a text."""
     if graphs.y is None:
         raise InputError(f"{graphs.name}: got no classes, expected y, or graphs that come with their classes")
-    return np.array(graphs.classes)[graphs.y]
+    return np.asarray(np.array(graphs.classes)[graphs.y])

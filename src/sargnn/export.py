@@ -1,7 +1,6 @@
 """A trained model as one file that runs without this package: ONNX, or a program of ``torch.export``.
 
-The file takes what the model's encoder gives and PyTorch Geometric batches hold, for any number of graphs, nodes and
-edges:
+The file takes encoded graphs, as PyTorch Geometric batches hold them, any number of graphs, nodes and edges:
 
 ==============  ==================  ====================================================================
 ``x``           float32 ``[N, F]``  node inputs, in the order of ``features``
@@ -11,9 +10,9 @@ edges:
 ``graph_attr``  float32 ``[B, F]``  inputs of whole graphs; if the model has any
 ==============  ==================  ====================================================================
 
-It gives ``logits [B, C]`` and, if the model has one, ``saliency [L, N]`` of every layer. Class and feature names, and
-the fitted encoder, travel inside as JSON under ``sargnn``. Before it is handed over, the file is run on graphs of other
-sizes than the traced ones, and must agree with the model.
+It gives ``logits [B, C]`` and, if the model has saliency, ``saliency [L, N]`` of every layer. Class names, feature
+names and the fitted encoder are inside as JSON under ``sargnn``. Before it is written, the file is run on graphs of
+other sizes than the traced ones, and must agree with the model.
 """
 
 from __future__ import annotations
@@ -42,17 +41,17 @@ __all__ = ["FORMATS", "Exportable", "export_model"]
 
 METADATA = "sargnn"
 TOLERANCE = 1e-4
-"""How far an output may be from the model's, in units of the largest one or of 1: float32 summed in another order."""
+"""Largest difference from the model's output, relative to the largest one or 1: float32 sums in another order."""
 TRACED, CHECKED = (5, 4, 6), ((3,), (9, 2, 2, 7), (1, 12), (1,))
-"""Sizes of the graphs that are traced, and that the result is tried on."""
+"""Sizes of the graphs that are traced, and of those that the result is tested on."""
 
 Graphs = dict[str, Tensor]
-"""What a file takes, by name: ``ALWAYS``, and after it what the model has inputs for."""
+"""The inputs of a file by name: ``ALWAYS``, then those that the model has."""
 ALWAYS = ("x", "edge_index", "batch")
 
 
 class Exportable(nn.Module):
-    """A model as a plain function of tensors, free of anything whose shape depends on their content.
+    """A model as a plain function of tensors, in which no shape depends on their content.
 
     >>> from sargnn.nn.model import SARGNN, ModelConfig
     >>> model = Exportable(SARGNN(ModelConfig(layers=2, hidden=8), inputs=4, classes=3).eval())
@@ -66,14 +65,13 @@ class Exportable(nn.Module):
         self.model = model
 
     def forward(
-        self,
-        x: Tensor,
-        edge_index: Tensor,
-        batch: Tensor,
-        edge_attr: Tensor | None = None,
+        self, x: Tensor, edge_index: Tensor, batch: Tensor, edge_attr: Tensor | None = None,
         graph_attr: Tensor | None = None,
-    ) -> tuple[Tensor, ...]:
-        graphs = self._number(x, batch) if graph_attr is None else graph_attr.shape[0]
+    ) -> tuple[Tensor, ...]:  # fmt: skip
+        graphs: Any = batch.max().item() + 1 if graph_attr is None else graph_attr.shape[0]
+        if graph_attr is None:  # bounds of a number that is symbolic in a traced program
+            torch._check(graphs >= 1)
+            torch._check(graphs <= x.shape[0])
         loops = torch.arange(x.shape[0], device=x.device)
         source, target = torch.cat([edge_index[0], loops]), torch.cat([edge_index[1], loops])
         edges = None if edge_attr is None else F.pad(edge_attr.T, (0, x.shape[0]))
@@ -86,16 +84,9 @@ class Exportable(nn.Module):
         logits = self.model.head(encoding.graph)
         return (logits, torch.stack(encoding.saliency)) if encoding.saliency else (logits,)
 
-    def _number(self, x: Tensor, batch: Tensor) -> Any:
-        """How many graphs there are, as a number that a traced program leaves open."""
-        graphs: Any = batch.max().item() + 1
-        torch._check(graphs >= 1)
-        torch._check(graphs <= x.shape[0])
-        return graphs
-
 
 def export_model(trained: TrainedModel, to: str, path: Path) -> dict[str, Any]:
-    """Write ``trained`` to ``path`` as ``to`` says, ``"onnx"`` or ``"torch-export"``; what was written, in words.
+    """Write ``trained`` to ``path`` as ``"onnx"`` or ``"torch-export"``; returns a description of the file.
 
     >>> export_model(load_model("runs/mutag"), "onnx", Path("mutag.onnx"))["largest_difference"]  # doctest: +SKIP
     2.4e-07
@@ -113,7 +104,7 @@ def export_model(trained: TrainedModel, to: str, path: Path) -> dict[str, Any]:
             content, run = FORMATS[to](program, outputs, _description(trained))
     except InputError:
         raise
-    except Exception as error:  # exporters raise whatever comes to them at an operation that they do not know
+    except Exception as error:  # exporters raise anything at an operation that they do not know
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"--to: got model '{trained.settings.name}', which {to} cannot express ({reason})") from error
     difference = float(np.max([_difference(module, run, _random_graphs(trained, sizes)) for sizes in CHECKED]))
@@ -131,29 +122,26 @@ def export_model(trained: TrainedModel, to: str, path: Path) -> dict[str, Any]:
 def _traced(module: Exportable, graphs: Graphs) -> torch.export.ExportedProgram:
     nodes, edges = torch.export.Dim("nodes", min=1), torch.export.Dim("edges", min=0)
     every = {
-        "x": {0: nodes},
-        "edge_index": {1: edges},
-        "batch": {0: nodes},
-        "edge_attr": {0: edges},
+        "x": {0: nodes}, "edge_index": {1: edges}, "batch": {0: nodes}, "edge_attr": {0: edges},
         "graph_attr": {0: torch.export.Dim("graphs", min=1)},
-    }
+    }  # fmt: skip
     shapes = {name: every[name] for name in graphs}
     with torch.no_grad():
         program = torch.export.export(module, *_arguments(graphs), dynamic_shapes=shapes, strict=True)
     for node in program.graph.nodes:
-        node.meta.pop("stack_trace", None)  # where each line stood on this machine
+        node.meta.pop("stack_trace", None)  # paths of this machine
     return program
 
 
 def _arguments(graphs: Graphs) -> tuple[tuple[Tensor, ...], dict[str, Tensor]]:
-    """Those without a name, and those with one."""
+    """Positional and keyword arguments."""
     named = {name: value for name, value in graphs.items() if name not in ALWAYS}
     return tuple(graphs[name] for name in ALWAYS), named
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the remarks of exporters about their own workings."""
+    """Without the exporters' own logs and warnings."""
     level = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
@@ -177,14 +165,14 @@ def _to_onnx(program: torch.export.ExportedProgram, outputs: tuple[str, ...], wo
     assert made is not None
     model = made.model_proto
     for node in (*model.graph.node, *(node for function in model.functions for node in function.node)):
-        del node.metadata_props[:]  # most of the file, and of no use to who runs it
+        del node.metadata_props[:]  # most of the file, and not needed to run it
     model.metadata_props.add(key=METADATA, value=words)
     content = model.SerializeToString()
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
     names = [entry.name for entry in session.get_inputs()]
 
     def run(graphs: Graphs) -> list[np.ndarray]:
-        return session.run(None, {name: graphs[name].numpy() for name in names})
+        return list(session.run(None, {name: graphs[name].numpy() for name in names}))
 
     return content, run
 
@@ -206,19 +194,16 @@ FORMATS: dict[str, Callable[..., tuple[bytes, Run]]] = {"onnx": _to_onnx, "torch
 
 
 def _description(trained: TrainedModel) -> str:
-    return json.dumps(
-        {
-            "model": trained.settings.name,
-            "classes": list(trained.classes),
-            "features": list(trained.encoder.feature_names),
-            "edge_features": list(trained.encoder.edge_feature_names),
-            "encoder": trained.encoder.to_json(),
-        }
-    )
+    encoder = trained.encoder
+    content = {
+        "model": trained.settings.name, "classes": list(trained.classes), "features": list(encoder.feature_names),
+        "edge_features": list(encoder.edge_feature_names), "encoder": encoder.to_json(),
+    }  # fmt: skip
+    return json.dumps(content)
 
 
 def _random_graphs(trained: TrainedModel, sizes: tuple[int, ...]) -> Graphs:
-    """Graphs of these sizes, each with about half of all edges."""
+    """Random graphs of these sizes, each with about half of all edges."""
     rng, nodes, encoder = np.random.default_rng(sizes), sum(sizes), trained.encoder
     x = rng.normal(size=(nodes, encoder.width)).astype(np.float32)
     batch = np.repeat(np.arange(len(sizes)), sizes)
@@ -231,12 +216,9 @@ def _random_graphs(trained: TrainedModel, sizes: tuple[int, ...]) -> Graphs:
 
 
 def _difference(module: Exportable, run: Run, graphs: Graphs) -> float:
-    """The largest difference of any output, in units of its largest value or of 1; what is no number stays none.
-
-    A logit near zero is the sum of large terms where others are large, so they all are as exact as the largest.
-    """
+    """The largest difference of any output, relative to its largest value or 1 (a logit near zero may be a sum of large
+    terms); NaN if any is."""
     with torch.no_grad():
         expected = [out.numpy() for out in module(**graphs)]
-    found = run(graphs)
-    pairs = zip(found, expected, strict=True)
+    pairs = zip(run(graphs), expected, strict=True)
     return float(np.max([np.abs(a - b).max() / max(1, np.abs(b).max()) for a, b in pairs]))

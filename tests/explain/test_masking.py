@@ -91,11 +91,11 @@ def test_all_nodes_kept_is_the_whole_graph_and_graphs_may_lose_all() -> None:
 
 def test_masks_of_the_wrong_size_and_shares_beyond_one_are_refused_in_one_line() -> None:
     model, data = literal.make_model(ModelConfig(hidden=8)), literal.tensor_set(literal.EXAMPLES)
-    with pytest.raises(InputError, match=r"^got a mask of shape \(2,\), expected \(3,\): one number a node$"):
+    with pytest.raises(InputError, match=r"^got a mask of shape \(2,\), expected \(3,\): one number per node$"):
         masked_probabilities(model, data, np.array([0]), np.ones(2))
     with pytest.raises(InputError, match=r"^got graph 99, expected 0..\d+$"):
         masked_probabilities(model, data, np.array([99]))
-    with pytest.raises(InputError, match=r"^got scores of shape \(2,\), expected \(3,\): one a node$"):
+    with pytest.raises(InputError, match=r"^got scores of shape \(2,\), expected \(3,\): one per node$"):
         soft_mask(np.ones(2), np.zeros(3, int))
-    with pytest.raises(InputError, match=r"^sparsity: got 1.5, expected a share from 0 to 1$"):
+    with pytest.raises(InputError, match=r"^sparsity: got 1.5, expected a fraction from 0 to 1$"):
         hard_mask(np.ones(3), np.zeros(3, int), 1.5)

@@ -100,5 +100,5 @@ def test_relabelled_graphs_are_the_same_graphs() -> None:
 
 @pytest.mark.parametrize("metric", [metrics.node_aucs, metrics.precision_at_k, metrics.agreement])
 def test_values_that_are_not_one_a_node_are_refused_in_one_line(metric: object) -> None:
-    with pytest.raises(InputError, match=r"^got \w+ of shape \(6,\), expected \(7,\): one a node$"):
+    with pytest.raises(InputError, match=r"^got \w+ of shape \(6,\), expected \(7,\): one per node$"):
         metric(np.ones(7), np.ones(6), TWO)  # type: ignore[operator]

@@ -6,6 +6,7 @@ import copy
 import os
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from math import cos, exp, log, pi
 from pathlib import Path
@@ -40,7 +41,7 @@ from sargnn.training.loop import (
     saliency_divergence,
     snapshot,
 )
-from sargnn.training.run import train
+from sargnn.training.run import TrainingRun, train
 from sargnn.training.settings import Settings
 from sargnn.training.trained_model import TrainedModel
 from tiny import DEMANDING, FOLD, labelled, shapes, timeless, tiny
@@ -430,7 +431,7 @@ def test_supervision_that_cannot_be_is_refused_at_once(settings: Settings, truth
     with pytest.raises(InputError, match=message):
         check_supervision(state.model, data, config)
     with pytest.raises(InputError, match=message):
-        next(fit(state, data, FOLD, config))
+        TrainingRun.start(shapes(truth=truth), settings, fold=FOLD)
 
 
 # Evaluation
@@ -598,3 +599,46 @@ def test_a_compiled_step_is_the_same_step() -> None:
         [sys.executable, "-c", COMPILED], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+# Balanced sampling
+
+LABELS = st.lists(st.integers(0, 3), min_size=1, max_size=40)
+
+
+@given(LABELS, st.integers(0, 5), st.integers(1, 5))
+def test_classes_and_the_graphs_of_a_class_are_drawn_evenly(y: list[int], seed: int, epoch: int) -> None:
+    train = np.arange(100, 100 + len(y))
+    drawn = epoch_order(train, seed, epoch, np.array(y))
+    assert len(drawn) == len(train)
+    counts = Counter(drawn.tolist())
+    classes = Counter(y[graph - 100] for graph in drawn.tolist())
+    per_class = [classes[c] for c in set(y)]
+    assert max(per_class) - min(per_class) <= 1
+    for c in set(y):
+        per_graph = [counts[int(graph)] for graph, label in zip(train, y, strict=True) if label == c]
+        assert max(per_graph) - min(per_graph) <= 1
+    assert np.array_equal(drawn, epoch_order(train, seed, epoch, np.array(y)))
+
+
+def test_balanced_draws_differ_by_seed_and_epoch() -> None:
+    train, y = np.arange(30), np.repeat([0, 1], [25, 5])
+    orders = [tuple(epoch_order(train, seed, epoch, y)) for seed in (0, 1) for epoch in (1, 2)]
+    assert len(set(orders)) == 4
+
+
+def test_a_rare_class_is_drawn_as_often_as_the_other_in_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = shapes(count=24)
+    assert graphs.y is not None
+    many, rare = FOLD.train[graphs.y[FOLD.train] == 0], FOLD.train[graphs.y[FOLD.train] == 1][:2]
+    fold = Fold(np.concatenate([many, rare]), FOLD.validation, FOLD.test)
+    orders: list[np.ndarray] = []
+
+    def recorded(*arguments: Any) -> np.ndarray:
+        orders.append(epoch_order(*arguments))
+        return orders[-1]
+
+    monkeypatch.setattr(loop, "epoch_order", recorded)
+    for sampling in ("shuffled", "balanced"):
+        list(TrainingRun.start(graphs, tiny("gcn", training__sampling=sampling, training__epochs=1), fold=fold))
+    assert [np.isin(order, rare).sum() for order in orders] == [2, 5]

@@ -1,9 +1,13 @@
-"""Trackers: a history file always, the three services only when asked for, with the words each of them expects."""
+"""Tracking: a history file always, TensorBoard only when asked for, other services by the recipes of the page."""
 
 from __future__ import annotations
 
 import csv
+import json
+import re
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -49,21 +53,15 @@ def test_the_history_is_always_written_and_goes_on_after_a_stop(tmp_path: Path) 
 
 
 def test_an_unknown_service_is_refused_before_anything_is_done(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--track: got 'aim', expected one of tensorboard, mlflow, wandb"):
+    with pytest.raises(InputError, match="--track: got 'aim', expected tensorboard"):
         tracked(start(tmp_path / "run"), "aim")
 
 
-@pytest.mark.parametrize(
-    ("name", "module"), [("tensorboard", "torch.utils.tensorboard"), ("mlflow", "mlflow"), ("wandb", "wandb")]
-)
-def test_a_service_that_is_not_installed_says_so(
-    name: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(
-        InputError, match=rf"--track: got {name}, which is not installed: pip install 'sargnn\[tracking\]'"
-    ):
-        tracked(start(tmp_path / "run"), name)
+def test_tensorboard_that_is_not_installed_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    message = r"--track: got tensorboard, which is not installed: pip install 'sargnn\[tracking\]'"
+    with pytest.raises(InputError, match=message):
+        tracked(start(tmp_path / "run"), "tensorboard")
 
 
 def test_tensorboard_without_a_folder_is_refused() -> None:
@@ -95,77 +93,89 @@ def fake_tensorboard(calls: Calls) -> ModuleType:
     return _module("torch.utils.tensorboard", SummaryWriter=writer)
 
 
-def fake_mlflow(calls: Calls) -> ModuleType:
-    return _module(
-        "mlflow",
-        active_run=lambda: None,
-        start_run=lambda run_name, nested: calls.append(("open", run_name, nested)),
-        log_params=lambda values: calls.append(("settings", values["model.hidden"], values["model"])),
-        log_metrics=lambda values, step=None: calls.extend(("metric", name, step) for name in values),
-        end_run=lambda status: calls.append(("close", status)),
-    )
-
-
-def fake_wandb(calls: Calls) -> ModuleType:
-    def init(project: str, group: str, job_type: str, name: str, config: dict[str, Any], dir: str) -> Any:
-        calls.append(("open", project, group, job_type, name, config["model.hidden"]))
-        return SimpleNamespace(
-            log=lambda values, step: calls.extend(("metric", name, step) for name in values),
-            summary=SimpleNamespace(update=lambda values: calls.extend(("metric", name, None) for name in values)),
-            finish=lambda exit_code: calls.append(("close", exit_code)),
-        )
-
-    return _module("wandb", init=init)
-
-
 def _module(name: str, **values: Any) -> ModuleType:
     module = ModuleType(name)
     vars(module).update(values)
     return module
 
 
-FAKES = {"tensorboard": fake_tensorboard, "mlflow": fake_mlflow, "wandb": fake_wandb}
-FIRST_CALL = {
-    "tensorboard": ("open", "tensorboard", 1),
-    "mlflow": ("open", "run", False),
-    "wandb": ("open", "sargnn", "shapes", "train", "run", 8),
-}
-GOOD_END = {"tensorboard": ("close",), "mlflow": ("close", "FINISHED"), "wandb": ("close", 0)}
-BAD_END = {"tensorboard": ("close",), "mlflow": ("close", "KILLED"), "wandb": ("close", 1)}
-
-
-@pytest.fixture(params=list(FAKES))
-def service(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Calls]:
-    """A stand-in for a service, which may not be installed, and what it is told."""
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """What a stand-in for TensorBoard, which may not be installed, is told."""
     calls: Calls = []
-    module = FAKES[request.param](calls)
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.delenv("WANDB_PROJECT", raising=False)
-    return request.param, calls
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", fake_tensorboard(calls))
+    return calls
 
 
-def test_a_service_gets_every_epoch_and_the_scores(service: tuple[str, Calls], tmp_path: Path) -> None:
-    name, calls = service
-    tracked(start(tmp_path / "run"), name)
-    assert calls[0] == FIRST_CALL[name]
+def test_tensorboard_gets_every_epoch_and_the_scores(calls: Calls, tmp_path: Path) -> None:
+    tracked(start(tmp_path / "run"), "tensorboard")
+    assert calls[0] == ("open", "tensorboard", 1)
     for metric in ("train/loss", "val/loss", "val/acc", "learning_rate"):
         assert [call[2] for call in calls if call[:2] == ("metric", metric)] == [1, 2]
     assert sum(call[:2] == ("metric", "test/acc") for call in calls) == 1
-    assert calls[-1] == GOOD_END[name]
+    assert calls[-1] == ("close",)
 
 
-def test_a_service_is_closed_when_training_fails(service: tuple[str, Calls], tmp_path: Path) -> None:
-    name, calls = service
-    with pytest.raises(KeyboardInterrupt), tracking(start(tmp_path / "run"), [name]):
+def test_tensorboard_is_closed_when_training_fails(calls: Calls, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), tracking(start(tmp_path / "run"), ["tensorboard"]):
         raise KeyboardInterrupt
-    assert calls[-1] == BAD_END[name]
+    assert calls[-1] == ("close",)
 
 
-def test_the_command(service: tuple[str, Calls], tmp_path: Path) -> None:
-    name, calls = service
+def test_the_command(calls: Calls, tmp_path: Path) -> None:
     shapes().save(tmp_path / "data")
     small = ["--model", "gcn", "--set", "training.epochs=2", "--set", "model.hidden=8"]
-    answer_of("train", tmp_path / "data", "--out", tmp_path / "run", "--track", name, *small)
+    answer_of("train", tmp_path / "data", "--out", tmp_path / "run", "--track", "tensorboard", *small)
     assert len(rows_of(tmp_path / "run")) == 2
-    assert calls[-1] == GOOD_END[name]
+    assert calls[-1] == ("close",)
     assert "--track: got 'x'" in error_of("train", tmp_path / "data", "--out", tmp_path / "new", "--track", "x", *small)
+
+
+# The recipes of docs/tracking.md, with stand-ins for the services
+
+PAGE = (Path(__file__).parents[2] / "docs" / "tracking.md").read_text(encoding="utf-8")
+RECIPES = dict(re.findall(r"^## (.*?)\n\n```python\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE))
+
+
+def fake_mlflow(calls: Calls) -> ModuleType:
+    return _module(
+        "mlflow",
+        start_run=lambda run_name: closing(SimpleNamespace(close=lambda: calls.append(("close",)))),
+        log_params=lambda values: calls.append(("settings", values["model"], values["training.epochs"])),
+        log_metrics=lambda values, step: calls.extend(("metric", name, step, float(values[name])) for name in values),
+        log_metric=lambda name, value: calls.append(("score", name, value)),
+    )
+
+
+def fake_wandb(calls: Calls) -> ModuleType:
+    class Run(dict[str, float]):
+        def __init__(self, project: str, name: str, config: dict[str, Any]) -> None:
+            calls.append(("settings", config["model"], config["training.epochs"]))
+
+        def __enter__(self) -> SimpleNamespace:
+            return SimpleNamespace(log=self.log, summary=self)
+
+        def log(self, values: dict[str, float], step: int) -> None:
+            calls.extend(("metric", name, step, float(values[name])) for name in values)
+
+        def __exit__(self, *error: object) -> None:
+            calls.extend([*(("score", name, value) for name, value in self.items()), ("close",)])
+
+    return _module("wandb", init=Run)
+
+
+@pytest.mark.parametrize(("title", "fake"), [("MLflow", fake_mlflow), ("Weights & Biases", fake_wandb)])
+def test_the_recipes_log_every_epoch_and_the_score(
+    title: str, fake: Callable[[Calls], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: Calls = []
+    module = fake(calls)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(RECIPES[title], title, "exec"), {})
+    assert calls[0] == ("settings", "sar-gcn", 5)
+    losses = [call[2:] for call in calls if call[:2] == ("metric", "train_loss")]
+    rows = rows_of(tmp_path / "runs" / "motifs")
+    assert losses == [(int(row["epoch"]), float(row["train_loss"])) for row in rows]
+    scores = json.loads((tmp_path / "runs" / "motifs" / "training.json").read_text())["scores"]
+    assert calls[-2:] == [("score", "test_accuracy", scores["test"]["accuracy"]), ("close",)]

@@ -22,9 +22,9 @@ __all__ = ["SaliencyExplainer"]
 class SaliencyExplainer(ExplainerAlgorithm):
     r"""Explains a graph-level prediction by the model's own node saliency.
 
-    The node mask is :math:`s_j / \max_k s_k` over the nodes of each graph, so that the most salient node has 1.
-    The mask of an edge is the mean of those of its two nodes. The masks do not depend on the
-    target: saliency says where the model looked, not for which class.
+    The node mask is :math:`s_j / \max_k s_k` over the nodes of each graph, so that the most salient node has 1; the
+    mask of an edge is the mean of its two nodes. Neither depends on the target: saliency says where the model looked,
+    not for which class.
 
     Args:
         rule: how the layers become one map (see :mod:`sargnn.explain.maps`).
@@ -51,7 +51,7 @@ class SaliencyExplainer(ExplainerAlgorithm):
         with inference(model, x.device):
             mask = _largest_to_one(batch_saliency(model, packed, self.rule), packed)
         mask = mask.clone()  # an ordinary tensor, which may take part in gradients
-        if index is not None:  # the index chooses graphs: nothing in the others explains them
+        if index is not None:  # it chooses graphs: nothing in the others explains them
             mask = mask * torch.isin(packed.graph, _checked(index, packed))
         config = self.explainer_config
         return Explanation(
@@ -66,7 +66,7 @@ class SaliencyExplainer(ExplainerAlgorithm):
         for name in ("node_mask_type", "edge_mask_type"):
             kind = getattr(self.explainer_config, name)
             if kind not in (None, MaskType.object):
-                logging.error(f"'SaliencyExplainer' gives one number a node or edge (got {name}={kind.value!r})")
+                logging.error(f"'SaliencyExplainer' gives one number per node or edge (got {name}={kind.value!r})")
                 return False
         return True
 

@@ -1,4 +1,4 @@
-r"""Saliency maps: from the saliency of every layer, s⁰ ... s^{L-1}, to one number a node, by a declared rule.
+r"""Saliency maps: from the saliency of every layer, s⁰ ... s^{L-1}, to one number per node, by a declared rule.
 
 ===========  ====================================================================================================
 ``first``    s⁰, which compares the inputs themselves
@@ -25,6 +25,7 @@ from torch_geometric.nn import MessagePassing
 
 from sargnn.batching import Batch, PackedBatch
 from sargnn.batching.tensor_set import TensorSet
+from sargnn.data import graphs
 from sargnn.errors import InputError
 from sargnn.nn.graph_model import GraphModel
 
@@ -33,7 +34,6 @@ __all__ = ["RULES", "batch_saliency", "chunks", "combine", "inference", "message
 RULES = ("first", "last", "mean", "rollout")
 
 GRAPHS_AT_ONCE = 512
-"""Bounds memory whatever the size of the set."""
 NO_SALIENCY = "got a model without saliency, expected one that has it, such as sar-gcn"
 
 
@@ -51,17 +51,16 @@ def node_saliency(
     [1.0]
     """
     index = np.arange(len(data)) if index is None else index
+    layouts = ("packed",) if rule == "rollout" else model.layouts
     with inference(model, data.device):
-        parts = []
-        for some in chunks(data, index):
-            batch = data.batch(some, ("packed",) if rule == "rollout" else model.layouts)
-            parts.append(batch.per_node(batch_saliency(model, batch, rule)))
+        batches = (data.batch(some, layouts) for some in chunks(data, index))
+        parts = [batch.per_node(batch_saliency(model, batch, rule)) for batch in batches]
     return torch.cat([*parts, data.x.new_empty(0)])
 
 
 def batch_saliency(model: GraphModel, batch: Batch, rule: str) -> Float[Tensor, "*nodes"]:
-    """The map of the nodes of a batch, in its layout, by the model in the mode that it is in; ``rollout`` needs the
-    packed layout, and is of an ensemble the mean over its members, each by its own weights."""
+    """The map of the nodes of a batch, in its layout. ``rollout`` needs the packed layout; for an ensemble it is the
+    mean over the members, each by its own weights."""
     if rule != "rollout":
         return combine(model.encode(batch).saliency, rule)
     assert isinstance(batch, PackedBatch)
@@ -75,8 +74,8 @@ def batch_saliency(model: GraphModel, batch: Batch, rule: str) -> Float[Tensor, 
 
 @contextmanager
 def inference(model: GraphModel, device: torch.device) -> Iterator[None]:
-    """Eval mode and no gradients inside the block; a model that draws numbers even then draws the same ones every
-    time. Outside, model and generators are as they were."""
+    """Eval mode and no gradients inside the block; a model that is random even then draws the same numbers every time.
+    Afterwards model and generators are as they were."""
     was_training = model.training
     model.eval()
     try:
@@ -88,15 +87,15 @@ def inference(model: GraphModel, device: torch.device) -> Iterator[None]:
 
 
 def chunks(data: TensorSet, index: np.ndarray) -> Iterator[np.ndarray]:
-    """The graphs at ``index``, checked, some at a time."""
+    """The graphs at ``index``, checked, at most :data:`GRAPHS_AT_ONCE` at a time, which bounds memory."""
     beyond = index[(index < 0) | (index >= len(data))]
     if len(beyond):
         raise InputError(f"got graph {beyond[0]}, expected 0..{len(data) - 1}")
-    return (index[start : start + GRAPHS_AT_ONCE] for start in range(0, len(index), GRAPHS_AT_ONCE))
+    return graphs.chunks(index, GRAPHS_AT_ONCE)
 
 
 def combine(layers: Sequence[Float[Tensor, "*nodes"]], rule: str) -> Float[Tensor, "*nodes"]:
-    """One map of the saliency of every layer, by a rule that needs nothing else.
+    """One map from the saliency of every layer, by a rule other than rollout.
 
     >>> combine([torch.tensor([1.0, 0.0]), torch.tensor([0.5, 0.5])], "mean").tolist()
     [0.75, 0.25]
@@ -131,16 +130,16 @@ def rollout(
 
 
 def _carry_back(weight: Tensor, score: Tensor, batch: PackedBatch) -> Tensor:
-    """Every node's score, dealt out to its closed neighbourhood in proportion to the weights."""
+    """Every node's score, distributed over its closed neighbourhood in proportion to the weights."""
     total = torch.zeros_like(score).index_add(0, batch.target, weight)
-    share = weight / batch.at_target(total.clamp(min=torch.finfo(weight.dtype).tiny))
-    return torch.zeros_like(score).index_add(0, batch.source, share * batch.at_target(score))
+    fraction = weight / batch.at_target(total.clamp(min=torch.finfo(weight.dtype).tiny))
+    return torch.zeros_like(score).index_add(0, batch.source, fraction * batch.at_target(score))
 
 
 @contextmanager
 def message_weights(model: GraphModel) -> Iterator[list[list[Tensor]]]:
-    """Inside the block, a list for each layer of the model called on a packed batch; in it the weights of its messages,
-    edge tensors, one for each head."""
+    """Collects the message weights of a model that is called on a packed batch inside the block: for each layer a list
+    of edge tensors, one per head."""
     found: dict[int, list[Tensor]] = {}
 
     def keep(layer: nn.Module, arguments: Any, out: Any) -> None:

@@ -1,8 +1,8 @@
-"""What a model says of graphs of which only some nodes are left, which is how explanations are put to the test.
+"""Predictions for graphs of which only some nodes are kept, which is how explanations are tested.
 
-A *hard* mask is boolean: nodes outside it are gone, with their edges, and the model sees the induced subgraph. A *soft*
-mask is a number from 0 to 1 a node that its inputs are multiplied by, as PyTorch Geometric's metrics do. Inputs that
-were computed from the whole graph, such as random-walk return probabilities, stay as they were.
+A *hard* mask is boolean: the model sees the subgraph induced by the kept nodes. A *soft* mask has one number from 0 to
+1 per node, by which its inputs are multiplied, as in PyTorch Geometric's metrics. Inputs that were computed from the
+whole graph, such as random-walk return probabilities, do not change.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["check_nodes", "hard_mask", "masked_probabilities", "soft_mask"]
 
 
 def hard_mask(scores: np.ndarray, node_graph: np.ndarray, sparsity: float, seed: int = 0) -> np.ndarray:
-    """bool [N]: the nodes of highest score, a share 1 - ``sparsity`` of each graph, rounded; at least one node is in,
-    and of two or more nodes one is out. Ties are broken at random, since the order of nodes must not matter.
+    """bool [N]: the nodes of highest score, a fraction 1 - ``sparsity`` of each graph, rounded. At least one is kept,
+    and of two or more at least one is removed. Ties are broken at random, since the order of nodes must not matter.
 
     >>> hard_mask(np.array([0.1, 0.7, 0.2, 1.0]), np.array([0, 0, 0, 1]), sparsity=0.6).tolist()
     [False, True, False, True]
     """
     if not 0 <= sparsity <= 1:
-        raise InputError(f"sparsity: got {sparsity}, expected a share from 0 to 1")
+        raise InputError(f"sparsity: got {sparsity}, expected a fraction from 0 to 1")
     check_nodes(scores, node_graph, "scores")
     order = np.lexsort((np.random.default_rng(seed).random(len(scores)), -scores, node_graph))
     sizes = np.bincount(node_graph)
@@ -48,9 +48,9 @@ def soft_mask(scores: np.ndarray, node_graph: np.ndarray) -> np.ndarray:
     [0.5, 1.0, 0.0]
     """
     check_nodes(scores, node_graph, "scores")
-    largest = np.zeros(int(node_graph.max(initial=-1)) + 1)
+    largest = np.full(int(node_graph.max(initial=-1)) + 1, np.finfo(float).tiny)
     np.maximum.at(largest, node_graph, scores)
-    return scores / np.maximum(largest, np.finfo(float).tiny)[node_graph]
+    return np.asarray(scores / largest[node_graph])
 
 
 def masked_probabilities(
@@ -62,7 +62,7 @@ def masked_probabilities(
     ends = np.cumsum([data.sizes[some].sum() for some in parts])
     expected = (int(data.sizes[index].sum()),)
     if mask is not None and mask.shape != expected:
-        raise InputError(f"got a mask of shape {mask.shape}, expected {expected}: one number a node")
+        raise InputError(f"got a mask of shape {mask.shape}, expected {expected}: one number per node")
     masks = [None] * len(parts) if mask is None else np.split(mask, ends[:-1])
     with inference(model, data.device):
         logits = [
@@ -73,9 +73,9 @@ def masked_probabilities(
 
 
 def check_nodes(values: np.ndarray, node_graph: np.ndarray, field: str) -> None:
-    """Refuse values that are not one a node."""
+    """Refuse values that are not one per node."""
     if values.shape != node_graph.shape:
-        raise InputError(f"got {field} of shape {values.shape}, expected {node_graph.shape}: one a node")
+        raise InputError(f"got {field} of shape {values.shape}, expected {node_graph.shape}: one per node")
 
 
 def _masked(batch: PackedBatch, mask: np.ndarray | None) -> PackedBatch:

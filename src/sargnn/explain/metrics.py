@@ -1,9 +1,9 @@
 r"""How good an explanation is: pure functions of arrays, each with its formula.
 
-Scores are numbers of 0 or more, one a node, packed graph after graph; ``node_graph`` says whose they are. ``p`` are
-class probabilities [G, C] of whole graphs, ``p_kept`` of explanations alone, ``p_removed`` of graphs without them, and
-ŷ is the class predicted for the whole graph. Functions give one number a graph, NaN where it is undefined, so that
-:func:`interval` can say how sure their mean is.
+Scores are numbers of 0 or more, one per node; ``node_graph`` is the graph of each node, in order. ``p`` are class
+probabilities [G, C] of whole graphs, ``p_kept`` of explanations alone, ``p_removed`` of graphs without them, and ŷ is
+the class predicted for the whole graph. Functions give one number per graph, NaN where it is undefined;
+:func:`interval` gives their mean and its confidence interval.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
@@ -51,7 +51,7 @@ def interval(values: np.ndarray, seed: int = 0) -> Interval | None:
     return Interval(float(known.mean()), float(low), float(high))
 
 
-# What the model makes of the explanation
+# By the predictions of the model
 
 
 def changed(p: np.ndarray, p_masked: np.ndarray) -> np.ndarray:
@@ -63,7 +63,7 @@ def changed(p: np.ndarray, p_masked: np.ndarray) -> np.ndarray:
     >>> changed(np.array([[0.9, 0.1], [0.4, 0.6]]), np.array([[0.2, 0.8], [0.3, 0.7]])).tolist()
     [1.0, 0.0]
     """
-    return (p.argmax(axis=1) != p_masked.argmax(axis=1)).astype(float)
+    return np.asarray(p.argmax(axis=1) != p_masked.argmax(axis=1), float)
 
 
 def probability_drop(p: np.ndarray, p_masked: np.ndarray) -> np.ndarray:
@@ -73,7 +73,7 @@ def probability_drop(p: np.ndarray, p_masked: np.ndarray) -> np.ndarray:
     [0.25]
     """
     rows, predicted = np.arange(len(p)), p.argmax(axis=1)
-    return p[rows, predicted] - p_masked[rows, predicted]
+    return np.asarray(p[rows, predicted] - p_masked[rows, predicted])
 
 
 def characterization(plus: float, minus: float, weight: float = 0.5) -> float:
@@ -99,7 +99,7 @@ def unfaithfulness(p: np.ndarray, p_kept: np.ndarray) -> np.ndarray:
     """
     tiny = np.finfo(float).tiny
     terms = p * (np.log(np.maximum(p, tiny)) - np.log(np.maximum(p_kept, tiny)))
-    return 1 - np.exp(-np.maximum(terms.sum(axis=1), 0))
+    return np.asarray(1 - np.exp(-np.maximum(terms.sum(axis=1), 0)))
 
 
 # Against a known truth
@@ -112,25 +112,20 @@ def node_aucs(scores: np.ndarray, truth: np.ndarray, node_graph: np.ndarray) -> 
     >>> node_aucs(np.array([0.7, 0.2, 0.1, 1.0]), np.array([1, 0, 0, 1]), np.array([0, 0, 0, 1])).tolist()
     [1.0, nan]
     """
-    check_nodes(scores, node_graph, "scores")
-    check_nodes(truth, node_graph, "truth")
-    areas = [node_auc(s, t, np.zeros(len(s), np.int64)) for s, t in _by_graph(node_graph, scores, truth)]
+    areas = [node_auc(s, t, np.zeros(len(s), np.int64)) for s, t in _by_graph(node_graph, scores=scores, truth=truth)]
     return np.array([np.nan if area is None else area for area in areas])
 
 
 def precision_at_k(scores: np.ndarray, truth: np.ndarray, node_graph: np.ndarray, k: int | None = None) -> np.ndarray:
-    r"""[G]: the share of the k nodes of highest score that matter, :math:`|top_k \cap T| / k`.
+    r"""[G]: the fraction of the k nodes of highest score that matter, :math:`|top_k \cap T| / k`.
 
-    By default k is the number of nodes that matter, different in each graph, so that 1 can be reached and a random
-    ranking reaches their share. Ties count by their expectation over all ways to break them. NaN where all nodes matter
-    or none.
+    By default k is the number of nodes that matter in each graph, so that 1 can be reached and a random ranking reaches
+    their fraction. Ties count by their expectation over all ways to break them. NaN where all nodes matter or none.
 
     >>> precision_at_k(np.array([0.9, 0.5, 0.5]), np.array([1, 1, 0]), np.zeros(3, int)).tolist()
     [0.75]
     """
-    check_nodes(scores, node_graph, "scores")
-    check_nodes(truth, node_graph, "truth")
-    return np.array([_precision(s, t > 0, k) for s, t in _by_graph(node_graph, scores, truth)])
+    return np.array([_precision(s, t > 0, k) for s, t in _by_graph(node_graph, scores=scores, truth=truth)])
 
 
 def _precision(scores: np.ndarray, matters: np.ndarray, k: int | None) -> float:
@@ -140,8 +135,8 @@ def _precision(scores: np.ndarray, matters: np.ndarray, k: int | None) -> float:
     top = min(k or true, len(scores))
     last = np.sort(scores)[-top]
     above, tied = scores > last, scores == last
-    share = (top - above.sum()) / tied.sum()
-    return float((matters & above).sum() + share * (matters & tied).sum()) / top
+    chance = (top - above.sum()) / tied.sum()
+    return float((matters & above).sum() + chance * (matters & tied).sum()) / top
 
 
 # Against other explanations
@@ -154,9 +149,7 @@ def agreement(one: np.ndarray, other: np.ndarray, node_graph: np.ndarray) -> np.
     >>> agreement(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0]), np.zeros(3, int)).tolist()
     [-1.0]
     """
-    check_nodes(one, node_graph, "scores")
-    check_nodes(other, node_graph, "scores")
-    return np.array([_spearman(a, b) for a, b in _by_graph(node_graph, one, other)])
+    return np.array([_spearman(a, b) for a, b in _by_graph(node_graph, scores=one, others=other)])
 
 
 def _spearman(a: np.ndarray, b: np.ndarray) -> float:
@@ -180,17 +173,17 @@ def relabelled(graphs: GraphSet, seed: int = 0) -> tuple[GraphSet, np.ndarray]:
     starts = graphs.node_ptr[graphs.edge_graph]
     source, target = place[graphs.edges + starts] - starts
     edges, _ = sort_edges(graphs.edge_graph, source, target, len(graphs))
-    moved: dict[str, np.ndarray | None] = {}
+    moved: dict[str, Any] = {"edges": np.stack([source, target])[:, edges].astype(np.int32)}
     for names, rows in ((NODE_ARRAYS, order), (EDGE_ARRAYS, edges)):
         for name in names:
             value = getattr(graphs, name)
             moved[name] = None if value is None else value[rows]
-    return replace(graphs, edges=np.stack([source, target])[:, edges].astype(np.int32), **moved), order  # type: ignore[arg-type]
+    return replace(graphs, **moved), order
 
 
 def relabelling_error(scores: np.ndarray, scores_relabelled: np.ndarray, order: np.ndarray) -> float:
-    """The largest difference between a node's score and its score after :func:`relabelled`, as a share of the largest
-    score: 0 for an explainer that does not care in which order nodes come.
+    """The largest difference between a node's score and its score after :func:`relabelled`, relative to the largest
+    score: 0 for an explainer that does not depend on the order of nodes.
 
     >>> relabelling_error(np.array([0.1, 0.9]), np.array([0.9, 0.1]), np.array([1, 0]))
     0.0
@@ -201,12 +194,13 @@ def relabelling_error(scores: np.ndarray, scores_relabelled: np.ndarray, order: 
 
 
 def random_scores(nodes: int, seed: int = 0) -> np.ndarray:
-    """The explainer that knows nothing: a number from [0, 1) for every node. An explainer no better than this says
-    nothing."""
+    """The baseline of explainers: a random number from [0, 1) for every node."""
     return np.random.default_rng(seed).random(nodes)
 
 
-def _by_graph(node_graph: np.ndarray, *values: np.ndarray) -> zip[tuple[np.ndarray, ...]]:
-    """The values of each graph's own nodes, graph after graph."""
+def _by_graph(node_graph: np.ndarray, **values: np.ndarray) -> zip[tuple[np.ndarray, ...]]:
+    """The named values of the nodes of each graph."""
+    for name, value in values.items():
+        check_nodes(value, node_graph, name)
     starts = np.flatnonzero(np.diff(node_graph)) + 1
-    return zip(*(np.split(value, starts) for value in values), strict=True)
+    return zip(*(np.split(value, starts) for value in values.values()), strict=True)

@@ -193,7 +193,7 @@ def _stacks(
         if key not in widths:
             widths[key] = Encoder.fit(settings.data, graphs, fold.train).width
         shared = {k: v for k, v in job.changes.get("training", {}).items() if k not in OWN}
-        size = settings.training.graphs_a_step(len(fold.train))
+        size = settings.training.graphs_per_step(len(fold.train))
         architecture = json.dumps([job.system, job.changes.get("model"), inputs, shared, widths[key], size])
         groups[architecture].append(job)
     made = []

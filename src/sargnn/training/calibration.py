@@ -1,4 +1,4 @@
-"""The calibration of a saved model: fitted on held-out graphs, kept beside the weights that it is of."""
+"""The calibration of a saved model: fitted on held-out graphs, kept beside the weights."""
 
 from __future__ import annotations
 
@@ -38,16 +38,13 @@ def calibrate(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> Cal
 
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:
-    """Write ``calibration.json`` beside the weights that it is of.
-
-    >>> save_calibration(Path("runs/mutag"), held_out)  # doctest: +SKIP
-    """
+    """Write ``calibration.json`` with a checksum of the weights beside it."""
     content = {"format": FORMAT, "weights": _weights_in(folder), **calibration.to_json()}
     write_file(folder / FILE, json.dumps(content) + "\n")
 
 
 def load_calibration(folder: Path, task: Task) -> Calibration:
-    """Read what :func:`save_calibration` wrote, if it is of the weights that are there now.
+    """Read what :func:`save_calibration` wrote; refused if the weights have changed since.
 
     >>> load_calibration(Path("runs/mutag"), trained.task).sets(probabilities, coverage=0.9)  # doctest: +SKIP
     array([[ True, False], ...
@@ -69,5 +66,4 @@ def load_calibration(folder: Path, task: Task) -> Calibration:
 
 
 def _weights_in(folder: Path) -> str:
-    """Names the weights of a model folder."""
     return hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""What a result was made with: the device, the machine in words, the versions."""
+"""What a result was computed with: the device and the versions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["find_device", "hardware", "versions"]
 
 
 def versions() -> dict[str, str]:
-    """The versions that made a result."""
+    """The versions of Python, this package and its main dependencies."""
     others = {package: version(package) for package in ("torch", "torch_geometric", "numpy")}
     return {"python": platform.python_version(), "sargnn": __version__, **others}
 
@@ -40,7 +40,6 @@ def find_device(name: str) -> torch.device:
         raise InputError(f"--device: got {name!r}, expected cpu, cuda, cuda:N or auto")
     device = torch.device(name)
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise InputError(
-            f"--device: got '{name}', but this machine has {torch.cuda.device_count()} CUDA devices; use cpu"
-        )
+        count = torch.cuda.device_count()
+        raise InputError(f"--device: got '{name}', but this machine has {count} CUDA devices; use cpu")
     return device

@@ -1,8 +1,7 @@
 """Fit one model: for epoch, for batch, evaluate, stop.
 
-Everything random in an epoch is drawn from the seed and the epoch's number, and the learning rate is a function of
-the history, so the state after an epoch is the whole state: resuming from it gives the same bits as never having
-stopped.
+An epoch draws all its random numbers from the seed and its own number, and the learning rate is a function of the
+history. So the state after an epoch is complete: resuming from it gives the same bits as an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from math import inf, isfinite, log2
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -21,6 +20,7 @@ from torch import Tensor, nn
 
 from sargnn.batching import Batch
 from sargnn.batching.tensor_set import TensorSet
+from sargnn.data.graphs import chunks
 from sargnn.data.splits import Fold
 from sargnn.errors import Diverged, InputError
 from sargnn.nn.graph_model import GraphModel
@@ -28,6 +28,16 @@ from sargnn.tasks import Task
 from sargnn.training.progress import Progress, Row
 
 __all__ = ["TrainingConfig", "TrainingState", "fit", "predict_outputs"]
+
+CONSTRAINTS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("epochs batch_size schedule_epochs alternate_epochs", lambda value: value >= 1, "at least 1"),
+    ("weight_decay saliency_weight patience seed", lambda value: 0 <= value < inf, "0 or more"),
+    ("label_smoothing", lambda value: 0 <= value < 1, "0 up to (not including) 1"),
+    ("learning_rate", lambda value: 0 < value < inf, "more than 0"),
+    ("seed", lambda value: value < 2**63, "less than 2^63"),
+    ("saliency_layers", lambda value: min(value, default=0) >= 0, "0 or more"),
+)
+"""Fields of :class:`TrainingConfig` and the condition on their values, as code and in words."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +53,7 @@ class TrainingConfig:
     epochs: int = 200
     """Passes over the training graphs at most."""
     batch_size: int | None = 64
-    """Graphs in one step; none: 32, more where there are thousands to learn from, fewer where there are few."""
+    """Graphs per step; none: 32, more for thousands of training graphs, fewer for few."""
     learning_rate: float = 1e-3
     """Of Adam."""
     weight_decay: float = 0.0
@@ -64,44 +74,33 @@ class TrainingConfig:
     class_weights: Literal["none", "balanced"] = "none"
     """balanced: a class counts in inverse proportion to its training graphs."""
     sampling: Literal["shuffled", "balanced"] = "shuffled"
-    """shuffled: every training graph once an epoch; balanced: as many draws, equally many of every class."""
+    """shuffled: every training graph once per epoch; balanced: as many draws, equally many of every class."""
     label_smoothing: float = 0.0
-    """Share of the target that is spread evenly over all classes."""
+    """Fraction of the target that is spread evenly over all classes."""
     saliency_weight: float = 0.0
     """Weight of the KL divergence from the true saliency to the model's (supervised saliency)."""
     saliency_layers: tuple[int, ...] = ()
     """Layers whose saliency is supervised, counted from 0; empty: all."""
     layout: Literal["auto", "packed", "padded"] = "auto"
-    """How batches are laid out; auto: for the C kernels where there are some, else by the sizes of the graphs."""
+    """How batches are laid out; auto: for the C kernels if there are any, else by the sizes of the graphs."""
     compile: bool = False
-    """Compile the training step with `torch.compile` in the first epoch: on a GPU a step then takes less than half the
-    time; on a processor with a C compiler it gains nothing, and is slower at large batches."""
+    """Compile the training step with `torch.compile` in the first epoch. On a GPU a step then takes less than half the
+    time; on a CPU with a C compiler it gains nothing, and is slower for large batches."""
     seed: int = 0
     """Of the weights, the order of graphs and dropout."""
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "schedule_epochs", "alternate_epochs"):
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise InputError(f"training.{name}: got {getattr(self, name)}, expected at least 1")
-        for name in ("weight_decay", "saliency_weight", "patience", "seed"):
-            if not 0 <= getattr(self, name) < inf:
-                raise InputError(f"training.{name}: got {getattr(self, name)}, expected 0 or more")
-        if not 0 <= self.label_smoothing < 1:
-            raise InputError(
-                f"training.label_smoothing: got {self.label_smoothing}, expected 0 up to (not including) 1"
-            )
-        if not 0 < self.learning_rate < inf:
-            raise InputError(f"training.learning_rate: got {self.learning_rate}, expected more than 0")
-        if self.seed >= 2**63:
-            raise InputError(f"training.seed: got {self.seed}, expected less than 2^63")
-        if min(self.saliency_layers, default=0) < 0:
-            raise InputError(f"training.saliency_layers: got {min(self.saliency_layers)}, expected 0 or more")
+        for names, allowed, expected in CONSTRAINTS:
+            for name in names.split():
+                value = getattr(self, name)
+                if value is not None and not allowed(value):
+                    raise InputError(f"training.{name}: got {value}, expected {expected}")
 
-    def graphs_a_step(self, train: int) -> int:
-        """The batch size for so many training graphs: where it is left open, the power of two that makes 48 to 96 steps
-        of an epoch, within 32 and 512; 8 where there are too few graphs for several steps of 32.
+    def graphs_per_step(self, train: int) -> int:
+        """The batch size for ``train`` training graphs. By default the power of two from 32 to 512 that gives 48 to 96
+        steps per epoch, or 8 where there are too few graphs for several steps of 32.
 
-        >>> [TrainingConfig(batch_size=None).graphs_a_step(n) for n in (40, 150, 3000, 5000, 30_000)]
+        >>> [TrainingConfig(batch_size=None).graphs_per_step(n) for n in (40, 150, 3000, 5000, 30_000)]
         [8, 32, 32, 64, 512]
         """
         least = 32 if train >= 128 else 8
@@ -110,7 +109,7 @@ class TrainingConfig:
 
 @dataclass(kw_only=True)
 class TrainingState(Progress):
-    """All there is to know between two epochs."""
+    """Everything that training needs between two epochs."""
 
     model: GraphModel
     task: Task
@@ -126,21 +125,21 @@ class TrainingState(Progress):
 
 
 def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfig) -> Iterator[Row]:
-    """Train ``state.model`` until the epochs or the patience run out; yields one row an epoch.
+    """Train ``state.model`` until the epochs or the patience run out; yields one row per epoch.
 
-    At each row ``state`` is complete; when the iterator ends, or the training diverges, the model has its best weights.
+    At each row ``state`` is complete. When the iterator ends or training diverges, the model has its best weights.
+    :func:`check_supervision` comes before.
 
     >>> rows = list(fit(state, data, fold, TrainingConfig(epochs=3)))  # doctest: +SKIP
     >>> [row["epoch"] for row in rows]  # doctest: +SKIP
     [1, 2, 3]
     """
-    check_supervision(state.model, data, config)
     balance = class_balance(state.task, data, fold, config)
     blocks = learning_blocks(state.model, config.policy)
     try:
         while not (state.finished(config) or (state.history and state.model.fits_directly)):
             epoch = len(state.history) + 1
-            _freeze_all_but((epoch - 1) // config.alternate_epochs % len(blocks), blocks)
+            _unfreeze(blocks, turn=(epoch - 1) // config.alternate_epochs % len(blocks))
             row = _epoch(state, data, fold, config, balance, epoch)
             if state.record(row, config):
                 state.best_weights = snapshot(state.model)
@@ -157,13 +156,12 @@ def predict_outputs(
     model: GraphModel, data: TensorSet, index: np.ndarray, batch_size: int = 512
 ) -> tuple[Tensor, list[Tensor]]:
     """Outputs ``[G, O]`` for the graphs at ``index`` and the saliency of each layer, ``[N]`` over their nodes, in eval
-    mode. A model that draws numbers even then (``model.saliency = redrawn``) draws the same ones every time."""
+    mode. A model that is random even then (``model.saliency = redrawn``) draws the same numbers every time."""
     model.eval()
     outputs: list[Tensor] = []
     saliency: list[tuple[Tensor, ...]] = []
     with torch.inference_mode(), _seeded(0, data.device):
-        for start in range(0, len(index), batch_size):
-            some = index[start : start + batch_size]
+        for some in chunks(index, batch_size):
             batch = data.batch(some, model.layouts)
             encoding = model.encode(batch)
             outputs.append(model.head(encoding.graph))
@@ -180,7 +178,7 @@ def epoch_order(train: np.ndarray, seed: int, epoch: int, y: np.ndarray | None =
     """The training graphs in the order of that epoch: a function of the seed and the epoch alone.
 
     With their classes ``y [train graphs]`` the draws are balanced: each class gets the same number of them, up to one,
-    and shares them out evenly among its graphs.
+    spread as evenly as possible over its graphs.
 
     >>> sorted(epoch_order(np.array([7, 8, 9, 5]), seed=0, epoch=1, y=np.array([0, 0, 0, 1])).tolist())[:2]
     [5, 5]
@@ -196,7 +194,7 @@ def epoch_order(train: np.ndarray, seed: int, epoch: int, y: np.ndarray | None =
 
 
 def _draw(graphs: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """``count`` of the graphs: all of them as often as it goes, and some once more."""
+    """``count`` draws, spread as evenly as possible over the graphs."""
     rounds = -(-count // len(graphs))
     return np.concatenate([rng.permutation(graphs) for _ in range(rounds)] or [graphs[:0]])[:count]
 
@@ -208,9 +206,12 @@ def _epoch(
     start = time.perf_counter()
     rate = state.learning_rate(config)
     train_loss = _train_epoch(state, data, fold.train, config, balance, epoch, rate)
-    # A set too small for a validation part is watched on its training graphs.
+    # Without validation graphs, the training graphs select the epoch.
     watched = fold.validation if len(fold.validation) else fold.train
-    loss, score = _score(state.model, state.task, data, watched)
+    outputs, _ = predict_outputs(state.model, data, watched)
+    assert data.y is not None
+    y = data.y[torch.as_tensor(watched, device=data.device)]
+    loss, score = state.task.loss(outputs, y).item(), state.task.graph_scores(outputs, y).mean().item()
     if not isfinite(loss):
         raise _diverged(f"validation loss is {loss} after epoch {epoch}", state)
     return {
@@ -241,9 +242,8 @@ def _train_epoch(
     compute_loss = compiled_loss() if config.compile else loss_of
     total = 0.0
     with _seeded(_mix(config.seed, epoch), data.device):
-        size = config.graphs_a_step(len(train))
-        for number, start in enumerate(range(0, len(order), size), 1):
-            batch = data.batch(order[start : start + size], model.layouts, traced=config.compile)
+        for number, some in enumerate(chunks(order, config.graphs_per_step(len(train))), 1):
+            batch = data.batch(some, model.layouts, traced=config.compile)
             optimizer.zero_grad(set_to_none=True)
             loss = compute_loss(model, state.task, batch, config, balance)
             value = loss.item()
@@ -258,8 +258,7 @@ def _train_epoch(
 def loss_of(
     model: GraphModel, task: Task, batch: Batch, config: TrainingConfig, balance: Tensor | None = None
 ) -> Tensor:
-    """The loss of the task, plus the weighted divergence of the saliency where it is supervised, plus the model's own
-    loss where it has one."""
+    """The loss of the task, plus the weighted divergence of supervised saliency, plus the model's auxiliary loss."""
     assert batch.y is not None
     encoding = model.encode(batch)
     outputs = model.head(encoding.graph)  # [B, O], or of each member of an ensemble [M, B, O]
@@ -286,7 +285,7 @@ def saliency_divergence(batch: Batch, saliency: tuple[Tensor, ...], layers: tupl
 
 
 def check_supervision(model: GraphModel, data: TensorSet, config: TrainingConfig) -> None:
-    """Refuse to supervise a saliency that is not there, before any work is done."""
+    """Refuse to supervise saliency that the data or the model does not have."""
     if not config.saliency_weight:
         return
     if data.truth is None:
@@ -300,35 +299,23 @@ def check_supervision(model: GraphModel, data: TensorSet, config: TrainingConfig
         )
 
 
-def _score(model: GraphModel, task: Task, data: TensorSet, index: np.ndarray) -> tuple[float, float]:
-    """Loss and score of the graphs at ``index``."""
-    assert data.y is not None
-    outputs, _ = predict_outputs(model, data, index)
-    y = data.y[torch.as_tensor(index, device=data.device)]
-    return task.loss(outputs, y).item(), task.graph_scores(outputs, y).mean().item()
-
-
 def learning_blocks(model: GraphModel, policy: str) -> list[list[nn.Parameter]]:
-    """What learns in turns: everything at once, or the backbone and the memory (block coordinate descent)."""
+    """The parameters that learn together: all, or backbone and memory in turns (block coordinate descent)."""
     blocks = [list(model.parameters())] if policy == "joint" else model.parameter_blocks()
     if policy == "alternating" and len(blocks) == 1:
         raise InputError("training.policy: got alternating for a model of a single block, expected joint")
     return [[p for p in block if p.requires_grad] for block in blocks]
 
 
-def _freeze_all_but(turn: int, blocks: list[list[nn.Parameter]]) -> None:
+def _unfreeze(blocks: list[list[nn.Parameter]], turn: int | None = None) -> None:
+    """Let all blocks learn, or only the one whose turn it is."""
     for number, block in enumerate(blocks):
         for parameter in block:
-            parameter.requires_grad_(number == turn)
-
-
-def _unfreeze(blocks: list[list[nn.Parameter]]) -> None:
-    for parameter in (p for block in blocks for p in block):
-        parameter.requires_grad_(True)
+            parameter.requires_grad_(turn in (None, number))
 
 
 def class_balance(task: Task, data: TensorSet, fold: Fold, config: TrainingConfig) -> Tensor | None:
-    """How much each class counts; none: all alike."""
+    """The weight of each class; none: all alike."""
     if config.class_weights == "none":
         return None
     assert data.y is not None
@@ -337,7 +324,7 @@ def class_balance(task: Task, data: TensorSet, fold: Fold, config: TrainingConfi
 
 @contextmanager
 def _seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Draw from ``seed`` inside the block; outside, the global generators go on as if nothing had happened."""
+    """Draw from ``seed`` inside the block; the global generators are restored afterwards."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         yield

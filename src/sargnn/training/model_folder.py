@@ -7,11 +7,11 @@
 ``history.csv``            losses, score, learning rate and seconds of each epoch
 ``calibration.json``       temperature and conformal scores of the validation graphs
 ``report.html``            the run as a page
-``checkpoint.safetensors`` the state after the last epoch, from which training goes on
+``checkpoint.safetensors`` the state after the last epoch, from which training is resumed
 ========================== ==========================================================================================
 
-Each file is replaced at once, so a kill at any moment leaves the last complete one. Files of tensors carry a checksum
-and that of the config they belong to, so a damaged file or one of another model is refused.
+Each file is replaced as a whole, so a kill at any moment leaves the last complete one. Tensor files carry their own
+checksum and that of their config, so a damaged file or one of another model is refused.
 """
 
 from __future__ import annotations
@@ -33,22 +33,15 @@ from sargnn.errors import InputError
 from sargnn.files import is_leftover, write_file
 from sargnn.nn.graph_model import GraphModel
 from sargnn.tasks import task_from_json
-from sargnn.training.loop import TrainingState
+from sargnn.training.loop import TrainingState, snapshot
 from sargnn.training.progress import Row
 from sargnn.training.settings import Settings
 from sargnn.training.trained_model import TrainedModel
 
 __all__ = [
-    "load_checkpoint",
-    "load_model",
-    "prepare",
-    "read_training",
-    "save_checkpoint",
-    "save_config",
-    "save_history",
-    "save_training",
-    "save_weights",
-]
+    "load_checkpoint", "load_model", "prepare", "read_training", "save_checkpoint", "save_config", "save_history",
+    "save_training", "save_weights",
+]  # fmt: skip
 
 FORMAT = "sargnn.model/1"
 HEADER = "sargnn"
@@ -59,9 +52,8 @@ HISTORY = "history.csv"
 def load_model(folder: Path | str, device: torch.device | str = "cpu", *, model: str | None = None) -> TrainedModel:
     """The model of a folder, ready to predict.
 
-    ``model``: the name that the folder's model must have. A model that is not of this package,
-    ``package.module:Class``, is only read if it is named here: its module is imported, and what a folder says must not
-    decide which code runs.
+    ``model``: the name that the folder's model must have. A model from outside this package, ``package.module:Class``,
+    is only read if it is named here: its module is imported, and a folder must not decide which code runs.
 
     >>> from tempfile import TemporaryDirectory
     >>> from sargnn import Settings, motifs, train
@@ -73,7 +65,7 @@ def load_model(folder: Path | str, device: torch.device | str = "cpu", *, model:
     """
     folder = Path(folder)
     trained = load_untrained(folder, model)
-    read_training(folder)  # not needed to predict, but a folder without it is not whole
+    read_training(folder)  # not needed to predict, but a folder without it is incomplete
     tensors, _ = _read_tensors(folder / WEIGHTS)
     _set_weights(trained.model, tensors, folder / WEIGHTS)
     trained.model.to(device).eval()
@@ -83,7 +75,7 @@ def load_model(folder: Path | str, device: torch.device | str = "cpu", *, model:
 def load_untrained(folder: Path, model: str | None = None) -> TrainedModel:
     """The model of a folder's ``config.json`` with fresh weights; ``model`` as in :func:`load_model`."""
     path = folder / CONFIG
-    content = _read_json(path, FORMAT)
+    content = _read_json(path)
     try:
         _check_name(content["settings"]["name"], model)
         settings = Settings.from_json(content["settings"])
@@ -97,7 +89,7 @@ def load_untrained(folder: Path, model: str | None = None) -> TrainedModel:
 
 
 def _check_name(name: object, expected: str | None) -> None:
-    """Refuse a model of another name, and one whose code is not of this package unless it was asked for by name."""
+    """Refuse a model of another name, and one from outside this package that was not asked for by name."""
     if expected is not None and name != expected:
         raise InputError(f"got a model '{name}', expected --model {expected}")
     if expected is None and ":" in str(name):
@@ -105,21 +97,21 @@ def _check_name(name: object, expected: str | None) -> None:
 
 
 def prepare(folder: Path, resume: bool) -> bool:
-    """Whether ``folder`` has a run to go on with; refuses to start one over anything that is there."""
+    """Whether ``folder`` has a run to resume; refuses to overwrite anything."""
     try:
         files = list(folder.iterdir()) if folder.exists() else []
         leftovers = [path for path in files if is_leftover(path)]
         found = {path.name for path in files} - {path.name for path in leftovers}
         if found and not resume:
-            raise InputError(f"{folder} is not empty: add --resume to go on with it, or choose another --out")
-        going_on = {CONFIG, CHECKPOINT} <= found
-        if not going_on and found - {CONFIG, TRAINING}:  # those two are there before the first epoch is done
-            raise InputError(f"{folder}: got no {CHECKPOINT} to go on from, expected a run or an empty folder")
+            raise InputError(f"{folder} is not empty: add --resume to continue it, or choose another --out")
+        resumable = {CONFIG, CHECKPOINT} <= found
+        if not resumable and found - {CONFIG, TRAINING}:  # those two are there before the first epoch is done
+            raise InputError(f"{folder}: got no {CHECKPOINT} to resume from, expected a run or an empty folder")
         for path in leftovers:
             path.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: not a usable folder ({error.strerror or error})") from error
-    return going_on
+    return resumable
 
 
 def save_config(folder: Path, trained: TrainedModel) -> None:
@@ -146,7 +138,7 @@ def save_training(folder: Path, content: dict[str, Any]) -> None:
 
 
 def save_history(folder: Path, history: list[Row]) -> None:
-    """``history.csv``: one line per epoch, from the first; whole, so that a kill leaves no half line."""
+    """``history.csv``: one line per epoch. Written as a whole, so that a kill leaves no half line."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(history[0]), lineterminator="\n")
     writer.writeheader()
@@ -157,7 +149,7 @@ def save_history(folder: Path, history: list[Row]) -> None:
 def read_training(folder: Path) -> dict[str, Any]:
     """The record of a run; ``split`` holds indices below ``data.graphs``."""
     path = folder / TRAINING
-    content = _read_json(path, FORMAT)
+    content = _read_json(path)
     try:
         graphs, _ = content["data"]["graphs"], content["data"]["fingerprint"]
         split = [content["split"][part] for part in ("train", "validation", "test")]
@@ -189,16 +181,13 @@ def load_checkpoint(folder: Path, state: TrainingState) -> None:
         kind, _, name = key.partition("/")
         parts.setdefault(kind, {})[name] = value
     _set_weights(state.model, parts["best"], path)
-    state.best_weights = {name: value.detach().clone() for name, value in state.model.state_dict().items()}
+    state.best_weights = snapshot(state.model)
     _set_weights(state.model, parts["last"], path)
     for name, parameter in state.model.named_parameters():
-        moments = {
-            key: parts["adam"][f"{key}/{name}"]
-            for key in ("step", "exp_avg", "exp_avg_sq")
-            if f"{key}/{name}" in parts["adam"]
-        }
-        if moments:
-            state.optimizer.state[parameter] = {k: v.to(parameter.device).clone() for k, v in moments.items()}
+        keys = [key for key in ("step", "exp_avg", "exp_avg_sq") if f"{key}/{name}" in parts["adam"]]
+        if keys:
+            moments = {key: parts["adam"][f"{key}/{name}"].to(parameter.device).clone() for key in keys}
+            state.optimizer.state[parameter] = moments
     state.best_epoch, state.history = int(words["best_epoch"]), json.loads(words["history"])
 
 
@@ -230,12 +219,12 @@ def _write_tensors(
 ) -> None:
     words = {"format": FORMAT, "config": _identity(_config(trained)), **(words or {})}
     words["checksum"] = _checksum(tensors, words)
-    # Under one name, because safetensors writes several in any order, and equal runs shall give equal files.
+    # Under one name: safetensors writes several in any order, and equal runs should give equal files.
     write_file(path, save(tensors, metadata={HEADER: json.dumps(words, sort_keys=True)}))
 
 
 def _read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and the words of a file that is whole and belongs to the config beside it."""
+    """The tensors and the metadata of a file that is undamaged and belongs to the config beside it."""
     try:
         with safe_open(path, framework="pt", device="cpu") as file:
             words = json.loads((file.metadata() or {}).get(HEADER, "{}"))
@@ -248,7 +237,7 @@ def _read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         raise InputError(f"{path}: got another file, expected format {FORMAT!r}")
     if words.pop("checksum", None) != _checksum(tensors, words):
         raise InputError(f"{path}: got damaged content, expected that of its checksum")
-    if words.get("config") != _identity(_read_json(path.parent / CONFIG, FORMAT)):
+    if words.get("config") != _identity(_read_json(path.parent / CONFIG)):
         raise InputError(f"{path}: got weights of another {CONFIG}, expected those of the one beside it")
     return tensors, words
 
@@ -262,22 +251,22 @@ def _checksum(tensors: dict[str, Tensor], words: dict[str, str]) -> str:
 
 
 def _identity(config: dict[str, Any]) -> str:
-    """Names the config of a model; the number of epochs is left out, which a resumed run may change."""
+    """Identifies the config of a model, except for the number of epochs, which a resumed run may change."""
     settings = config["settings"]
     training = {field: value for field, value in settings.get("training", {}).items() if field != "epochs"}
     content = {**config, "settings": {**settings, "training": training}}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _read_json(path: Path, expected: str) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text())
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file, expected a model folder written by sargnn train") from error
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: not readable JSON ({error})") from error
-    if not isinstance(content, dict) or content.get("format") != expected:
-        raise InputError(f"{path}: got another file, expected format {expected!r}")
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise InputError(f"{path}: got another file, expected format {FORMAT!r}")
     return content
 
 

@@ -1,4 +1,4 @@
-"""What a model's epochs have shown so far, and what follows: the learning rate, the best epoch, when to stop."""
+"""The history of a training, and what follows from it: the learning rate, the best epoch, when to stop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 @dataclass
 class Progress:
-    """The history of one model's training. Everything here is a function of it, so nothing else need be saved."""
+    """The history of one model's training. Everything here is a function of it, so only the history is saved."""
 
     best_epoch: int = 0
     """0: no epoch has been evaluated yet."""
@@ -25,9 +25,9 @@ class Progress:
     seconds."""
 
     def record(self, row: Row, config: TrainingConfig) -> bool:
-        """Add an epoch's row; whether it is the one to keep so far. Of equal ones the earlier is kept."""
-        unrivalled = config.monitor == "last" or not self.best_epoch
-        better = unrivalled or _loss(row, config) < _loss(self.history[self.best_epoch - 1], config)
+        """Add the row of an epoch; whether it is the best so far. Of equal ones the earlier is kept."""
+        alone = config.monitor == "last" or not self.best_epoch
+        better = alone or _loss(row, config) < _loss(self.history[self.best_epoch - 1], config)
         self.history.append(row)
         self.best_epoch = row["epoch"] if better else self.best_epoch
         return better
@@ -49,7 +49,7 @@ class Progress:
         return config.learning_rate
 
     def _plateaus(self, config: TrainingConfig) -> int:
-        """How often `schedule_epochs` went by since the last improvement or the last halving."""
+        """How often `schedule_epochs` passed without an improvement or a halving."""
         best, since, halvings = float("inf"), 0, 0
         for row in self.history:
             since = 0 if _loss(row, config) < best else since + 1
@@ -65,7 +65,7 @@ def _loss(row: Row, config: TrainingConfig) -> float:
 
 
 def validation_score(row: Row) -> float:
-    """The score that an epoch's row has beside its losses, whatever the task calls it; higher is better.
+    """The validation score in the row of an epoch, whatever the task calls it; higher is better.
 
     >>> validation_score({"validation_loss": 0.5, "validation_accuracy": 0.8})
     0.8

@@ -1,4 +1,4 @@
-"""The page of a finished run: what :mod:`sargnn.pages.training_report` shows, gathered from the run."""
+"""The content of a finished run's page, for :mod:`sargnn.pages.training_report`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def training_report(run: TrainingRun) -> TrainingReport:
 def _gallery(
     task: Task, graphs: GraphSet, prediction: Prediction, targets: np.ndarray, index: np.ndarray
 ) -> list[GalleryItem]:
-    """Some of the graphs at ``index`` with their saliency; none where the model has none."""
+    """Some of the graphs at ``index`` with their saliency; empty where the model has none."""
     saliency = prediction.mean_saliency
     if saliency is None:
         return []

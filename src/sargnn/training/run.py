@@ -1,4 +1,4 @@
-"""A training run: graphs in, a model folder out. Iterate over it for one row an epoch, then ``finish()``."""
+"""A training run: graphs in, a model folder out. Iterate over it for one row per epoch, then ``finish()``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from sargnn.tasks.calibration import Calibration
 from sargnn.training import model_folder
 from sargnn.training.calibration import save_calibration
 from sargnn.training.hardware import hardware, versions
-from sargnn.training.loop import Row, TrainingState, check_supervision, fit
+from sargnn.training.loop import TrainingState, check_supervision, fit
+from sargnn.training.progress import Row
 from sargnn.training.report import training_report
 from sargnn.training.settings import DEFAULT_MODEL, Settings
 from sargnn.training.trained_model import Prediction, TrainedModel
@@ -57,7 +58,7 @@ def train(
 
 @dataclass(eq=False)
 class TrainingRun:
-    """One model on its way from untrained to scored: iterate for one dictionary an epoch.
+    """One model from untrained to scored: iterate for one dictionary per epoch.
 
     >>> from sargnn.data.synthetic import motifs
     >>> run = TrainingRun.start(motifs(20), Settings.of("sar-gcn", {"training.epochs": 2, "model.hidden": 8}))
@@ -74,14 +75,14 @@ class TrainingRun:
     state: TrainingState
     folder: Path | None = None
     command: str | None = None
-    """What a user typed to have this run, for its report."""
+    """The command line of this run, for its report."""
     scores: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By part (train, validation, test, ...): graphs, what :meth:`Task.measure` gives, and saliency_auc where the truth
-    is known. Filled by :meth:`finish`."""
+    is known. This and what follows is made by :meth:`finish`."""
     prediction: Prediction | None = None
-    """What the best weights say of all graphs. Made by :meth:`finish`."""
+    """Of the best weights for all graphs."""
     calibration: Calibration | None = None
-    """Of the validation graphs, where there are some. Made by :meth:`finish`."""
+    """Fitted on the validation graphs, if there are any."""
 
     @classmethod
     def start(
@@ -98,32 +99,29 @@ class TrainingRun:
     ) -> TrainingRun:
         """Ready to train: the encoder fitted on the training graphs, the weights drawn from the seed or read back.
 
-        ``fold``: which graphs to train, validate and test on; by default the set's official division or else a
-        stratified hold-out of 10 % and 10 % drawn from the seed. ``task``: what is predicted; by default what the
-        targets of the graphs pose.
+        ``fold``: which graphs to train, validate and test on; by default the set's official split, or else a stratified
+        hold-out of 10 % and 10 % drawn from the seed. ``task``: by default that of the targets of the graphs.
         """
         folder = None if folder is None else Path(folder)
         task = task or task_of(graphs)
         targets = task.targets(graphs)
-        seed = settings.training.seed
-        fold = fold or official(graphs) or holdout(graphs, seed=seed, strata=task.strata(targets))
-        going_on = folder is not None and model_folder.prepare(folder, resume)
-        if going_on:
-            assert folder is not None
-            trained = _same_run(folder, graphs, settings, fold)
+        fold = fold or official(graphs) or holdout(graphs, seed=settings.training.seed, strata=task.strata(targets))
+        resumed = folder if folder is not None and model_folder.prepare(folder, resume) else None
+        if resumed is None:
+            trained = TrainedModel.untrained(settings, Encoder.fit(settings.data, graphs, fold.train), task)
         else:
-            encoder = Encoder.fit(settings.data, graphs, fold.train)
-            trained = TrainedModel.untrained(settings, encoder, task)
+            trained = _same_run(resumed, graphs, settings, fold)
         data = trained.tensors(graphs, device, often=True)
         data.set_targets(targets)
         trained.model.to(device)
         check_supervision(trained.model, data, settings.training)
         state = TrainingState.start(trained.model, task, settings.training)
         run = cls(graphs, fold, trained, data, state, folder, command)
-        if going_on:
-            assert folder is not None
-            model_folder.load_checkpoint(folder, run.state)
-        run._save_start()
+        if resumed is not None:
+            model_folder.load_checkpoint(resumed, state)
+        if folder is not None:
+            model_folder.save_config(folder, trained)
+            model_folder.save_training(folder, run.record("started"))
         return run
 
     def __iter__(self) -> Iterator[Row]:
@@ -163,16 +161,11 @@ class TrainingRun:
 
     @property
     def seconds(self) -> float:
-        """Time spent training, over all sessions of the run."""
+        """Time spent training, before and after interruptions."""
         return float(sum(row["seconds"] for row in self.state.history))
 
-    def _save_start(self) -> None:
-        if self.folder is not None:
-            model_folder.save_config(self.folder, self.trained)
-            model_folder.save_training(self.folder, self.record("started"))
-
     def record(self, status: str) -> dict[str, Any]:
-        """What ``training.json`` says of the run."""
+        """The content of ``training.json``."""
         return {
             "status": status,
             "data": {"name": self.graphs.name, "graphs": len(self.graphs), "fingerprint": self.graphs.fingerprint},
@@ -201,16 +194,15 @@ def save_run(
 
 
 def _same_run(folder: Path, graphs: GraphSet, settings: Settings, fold: Fold) -> TrainedModel:
-    """The half-trained model of ``folder``, if it is of these graphs, settings (but for the number of epochs) and
-    fold."""
+    """The model of ``folder``; its graphs, fold and settings (except the number of epochs) must be these."""
     trained = model_folder.load_untrained(folder, settings.name if ":" in settings.name else None)
     record = model_folder.read_training(folder)
     if record["data"]["fingerprint"] != graphs.fingerprint:
         raise InputError(
             f"{folder}: got other graphs ({graphs.name}), expected those it was started with: {record['data']['name']}"
         )
-    before, now = _flat(trained.settings), _flat(settings)
-    for key, value in now.items():
+    before = trained.settings.flat()
+    for key, value in settings.flat().items():
         if before.get(key) != value and key != "training.epochs":
             raise InputError(f"{folder}: got {key} = {value}, expected {before.get(key)} as it was started with")
     if record["split"] != _split(fold):
@@ -218,20 +210,12 @@ def _same_run(folder: Path, graphs: GraphSet, settings: Settings, fold: Fold) ->
     return TrainedModel(settings, trained.encoder, trained.task, trained.model)
 
 
-def _flat(settings: Settings) -> dict[str, Any]:
-    """Every setting as ``--set`` would name it."""
-    sections = settings.to_json()
-    flat = {"model": sections.pop("name")}
-    return flat | {f"{name}.{field}": value for name, section in sections.items() for field, value in section.items()}
-
-
 def _split(fold: Fold) -> dict[str, list[int]]:
     return {name: getattr(fold, name).tolist() for name in ("train", "validation", "test")}
 
 
 def parts_of(graphs: GraphSet, fold: Fold) -> dict[str, np.ndarray]:
-    """The graphs of each part by name: those of the fold, and the further test parts of an official division as far as
-    the fold leaves them alone."""
+    """The graphs of each part by name: the fold, and further test parts of the official split that it does not use."""
     parts = {"train": fold.train, "validation": fold.validation, "test": fold.test}
     used = np.concatenate(list(parts.values()))
     if graphs.part is not None:
@@ -242,7 +226,7 @@ def parts_of(graphs: GraphSet, fold: Fold) -> dict[str, np.ndarray]:
 
 
 def score(trained: TrainedModel, graphs: GraphSet, prediction: Prediction, index: np.ndarray) -> dict[str, Any]:
-    """How well ``prediction`` does on the graphs at ``index``."""
+    """The scores of ``prediction`` on the graphs at ``index``."""
     measured = trained.task.measure(trained.task.targets(graphs)[index], prediction.values[index])
     scores = {"graphs": len(index), **measured}
     if graphs.true_saliency is not None and prediction.mean_saliency is not None:

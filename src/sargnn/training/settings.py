@@ -1,5 +1,4 @@
-"""What a run was asked to do: the model, data and training configs, from ``--set key=value``, a file, or a saved
-model folder."""
+"""The settings of a run: model, data and training config, from ``--set key=value``, a file, or a model folder."""
 
 from __future__ import annotations
 
@@ -23,9 +22,7 @@ from sargnn.training.loop import TrainingConfig
 __all__ = ["DEFAULT_MODEL", "Settings", "read_settings"]
 
 DEFAULT_MODEL = "sargnn-plus"
-"""What is trained where no model is named: the recommended one (docs/beyond-the-paper.md)."""
-
-
+"""The recommended model (docs/beyond-the-paper.md)."""
 SECTIONS = ("model", "data", "training")
 AUTHORS_CODE = {
     "model.memory_block": "as-published", "model.normalize": "as-published", "model.saliency": "redrawn",
@@ -52,25 +49,27 @@ class Settings:
         """The settings of system ``name`` with ``section.field`` values on top."""
         system = find_system(name)
         kinds = {"model": system.config, "data": DataConfig, "training": TrainingConfig}
-        own = {"model": system.values, "data": system.data, "training": system.training}
-        chosen: dict[str, dict[str, Any]] = {section: dict(values) for section, values in own.items()}
+        chosen = {"model": {**system.values}, "data": {**system.data}, "training": {**system.training}}
         for key, value in (values or {}).items():
             section, field, hint = _find_field(key, kinds)
             chosen[section][field] = _typed(key, value, hint)
         return cls(name, **{section: kind(**chosen[section]) for section, kind in kinds.items()})
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "model": asdict(self.model),
-            "data": asdict(self.data),
-            "training": asdict(self.training),
-        }
+        return {"name": self.name, **{section: asdict(getattr(self, section)) for section in SECTIONS}}
+
+    def flat(self) -> dict[str, Any]:
+        """The name of the system as ``model``, and every setting by its name in ``--set``.
+
+        >>> Settings.of("gin").flat()["model.hidden"]
+        64
+        """
+        return {"model": self.name, **_flatten({section: asdict(getattr(self, section)) for section in SECTIONS})}
 
     def changes(self) -> dict[str, Any]:
         """What differs from the system's defaults, in the form of :meth:`to_json`, which :meth:`from_json` reads too.
 
-        It names a job, so that a field added to a config later does not rename what was computed before.
+        It identifies a job, so that a field added to a config later does not change the ids of earlier jobs.
         """
         own, usual = self.to_json(), _usual(self.name)
         changed: dict[str, Any] = {"name": self.name}
@@ -123,11 +122,11 @@ def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _as_now(name: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The name and values by which settings that were saved earlier are known now (see :data:`AUTHORS_CODE`)."""
+    """The name and values that earlier settings have now (see :data:`AUTHORS_CODE`)."""
     if name == "as-published":
         return name, values
     if any(values.get(key) == value for key, value in AUTHORS_CODE.items()):
-        usual = _flatten({section: _usual(name)[section] for section in SECTIONS})
+        usual = {key: value for key, value in Settings.of(name).flat().items() if key != "model"}
         return "as-published", usual | {"model.memory_block": "equation"} | values
     equation = values.get("model.memory_block") == "equation"
     return name, {key: value for key, value in values.items() if not (equation and key == "model.memory_block")}
@@ -152,14 +151,12 @@ def _find_field(key: str, kinds: dict[str, Any]) -> tuple[str, str, Any]:
     return section, field, _hints(kinds[section])[field]
 
 
-@cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
+_hints = cache(get_type_hints)
 
 
 @cache
 def _usual(name: str) -> dict[str, Any]:
-    """The defaults of a system, in the form of :meth:`Settings.to_json`; not to be changed."""
+    """The defaults of a system, in the form of :meth:`Settings.to_json`; read only."""
     return Settings.of(name).to_json()
 
 
@@ -175,7 +172,7 @@ def _nearest(key: str, known: list[str]) -> str | None:
 
 
 def _typed(key: str, value: Any, hint: Any) -> Any:
-    """``value`` (text, or already of its type) as ``hint`` says, or one line that says what was expected."""
+    """``value`` (text, or already of its type) converted to the type ``hint``."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
         if value in args:
@@ -191,15 +188,14 @@ def _typed(key: str, value: Any, hint: Any) -> Any:
             raise InputError(f"{key}: got {value!r}, expected a list")
         return tuple(_typed(key, item, args[0]) for item in items)
     if hint is bool:
-        words = {"true": True, "false": False}
-        if str(value).lower() not in words:
+        if (word := str(value).lower()) not in ("true", "false"):
             raise InputError(f"{key}: got {value!r}, expected true or false")
-        return words[str(value).lower()]
+        return word == "true"
     return _scalar(key, value, hint)
 
 
 def _scalar(key: str, value: Any, hint: Any) -> Any:
-    """A finite number, or text; a number that would have to be rounded is not a whole one."""
+    """A finite number, or text; 1.5 is no whole number."""
     if hint is str and isinstance(value, str):
         return value
     if hint is not str and isinstance(value, int | float | str) and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""A trained model with all it needs to judge new graphs: its settings, its fitted encoder and its task."""
+"""A trained model with all that it needs to predict: its settings, its fitted encoder and its task."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ __all__ = ["Prediction", "TrainedModel"]
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What a model says of every graph of a set.
+    """The predictions of a model for every graph of a set.
 
     >>> from sargnn.tasks import Classification
-    >>> said = Prediction(Classification(("a", "b")), np.array([[0.9, 0.1]]), np.array([[0.25, 0.75]]), np.array([2]))
-    >>> said.predicted.tolist(), said.mean_saliency.tolist()
+    >>> found = Prediction(Classification(("a", "b")), np.array([[0.9, 0.1]]), np.array([[0.25, 0.75]]), np.array([2]))
+    >>> found.predicted.tolist(), found.mean_saliency.tolist()
     ([0], [0.25, 0.75])
     """
 
     task: Task
     values: np.ndarray
-    """float64 [G, ...]: what the task makes of the model's outputs; of classes, their probabilities."""
+    """float64 [G, ...]: the outputs as :meth:`Task.predict` gives them; of classes, their probabilities."""
     saliency: np.ndarray
     """float64 [L, N]: how salient each node is in each layer; no rows if the model has no saliency."""
     sizes: np.ndarray
@@ -91,8 +91,7 @@ class TrainedModel:
         return cls(settings, encoder, task, model)
 
     def tensors(self, graphs: GraphSet, device: torch.device | str = "cpu", *, often: bool = False) -> TensorSet:
-        """The graphs with their inputs encoded, on the device, in the layout of the settings; to be read once, or
-        ``often``."""
+        """The graphs with encoded inputs, on the device, in the layout of the settings; read once or ``often``."""
         return tensor_set(graphs, self.encoder, often=often, device=device, layout=self.settings.training.layout)
 
     def predict(self, graphs: GraphSet) -> Prediction:
@@ -100,7 +99,7 @@ class TrainedModel:
         return self.predict_tensors(self.tensors(graphs, next(self.model.parameters()).device))
 
     def predict_tensors(self, data: TensorSet) -> Prediction:
-        """The same of graphs whose inputs are there already, as :meth:`tensors` makes them."""
+        """The same for graphs that :meth:`tensors` has encoded."""
         outputs, saliency = predict_outputs(self.model, data, np.arange(len(data)))
         if not (finite := outputs.isfinite().all(1)).all():
             got = f"got no finite scores for {int((~finite).sum())} of {len(data)} graphs"
@@ -111,16 +110,15 @@ class TrainedModel:
         return Prediction(self.task, self.task.predict(outputs), layers, data.sizes)
 
     def saliency(self, graphs: GraphSet, rule: str = "mean") -> np.ndarray:
-        """float64 [N]: how salient every node of every graph is, all layers in one map by the ``rule`` (see
-        :mod:`sargnn.explain.maps`).
+        """float64 [N]: the saliency of every node, all layers in one map by the ``rule`` of :mod:`sargnn.explain.maps`.
 
         >>> sargnn.load_model("run").saliency(graphs, rule="rollout")  # doctest: +SKIP
         """
         return self.saliency_of_tensors(self.tensors(graphs, next(self.model.parameters()).device), rule)
 
     def saliency_of_tensors(self, data: TensorSet, rule: str = "mean", seen: Prediction | None = None) -> np.ndarray:
-        """The same of graphs whose inputs are there already. The layers are those of ``seen``, what was predicted of
-        them; only ``rollout`` takes a pass of its own, since it needs weights that a prediction never forms."""
+        """The same for encoded graphs. The layers are those of the prediction ``seen``, if given; ``rollout`` takes a
+        pass of its own, since it needs message weights that a prediction does not keep."""
         if rule == "rollout":
             return node_saliency(self.model, data, rule=rule).double().cpu().numpy()
         layers = (seen or self.predict_tensors(data)).saliency

@@ -24,7 +24,7 @@ from tiny import FOLD, labelled, shapes, tiny
 GRAPHS = shapes(truth=True)
 OTHER = Fold(np.arange(8, 24), np.arange(0, 4), np.arange(4, 8))
 SMALL = Fold(np.arange(0, 7), np.arange(16, 21), np.arange(21, 24))
-"""One batch an epoch, where the others have two."""
+"""One batch per epoch, where the others have two."""
 
 TURNS: dict[str, Any] = {"training__policy": "alternating", "training__epochs": 4}
 # Not GIN with batch normalisation: the gradient of its biases, which the norm cancels, is rounding alone; Adam makes
@@ -41,7 +41,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "layer norm": ("sar-sage", {"model__norm": "layer"}),
     "no softmax": ("sar-gat", {"model__normalize": "none"}),
     "alternating": ("sar-gcn", TURNS),
-    "alternating, two epochs a turn": ("sar-gin", {**TURNS, "training__alternate_epochs": 2}),
+    "alternating, two epochs per turn": ("sar-gin", {**TURNS, "training__alternate_epochs": 2}),
     "class weights": ("sar-gcn", {"training__class_weights": "balanced"}),
     "smooth labels": ("sar-gcn", {"training__class_weights": "balanced", "training__label_smoothing": 0.2}),
     "balanced draws": ("sar-gcn", {"training__sampling": "balanced"}),
@@ -57,9 +57,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "frozen random saliency": ("sar-gcn", {"model__saliency": "random"}),
     "uniform saliency": ("sar-gcn", {"model__saliency": "uniform"}),
     "weight decay": ("sar-gcn", {"training__weight_decay": 0.1}),
-    "a committee": ("sar-gcn", {"model__members": 2, "training__class_weights": "balanced"}),
-    "an alternating committee": ("sar-gin", {"model__members": 3, "training__policy": "alternating"}),
-    "a supervised committee": ("sar-sage", {"model__members": 2, "training__saliency_weight": 0.5}),
+    "an ensemble": ("sar-gcn", {"model__members": 2, "training__class_weights": "balanced"}),
+    "an alternating ensemble": ("sar-gin", {"model__members": 3, "training__policy": "alternating"}),
+    "a supervised ensemble": ("sar-sage", {"model__members": 2, "training__saliency_weight": 0.5}),
     "memory, sum and maximum": ("sar-sage", {"model__readout": "all"}),
     "salient nodes": ("sar-gcn", {"model__readout": "salient", "training__saliency_weight": 1.0}),
     "an activation after the norm": ("sar-sage", {"model__norm": "layer", "model__activate": True}),
@@ -78,9 +78,9 @@ def members(settings: Settings) -> list[Member]:
 
 
 def together(graphs: GraphSet, settings: Settings, members: list[Member], device: str = "cpu") -> list[Fitted]:
-    ensemble = ModelStack(graphs, settings, members, device)
-    fit_together([ensemble])
-    return ensemble.results()
+    stack = ModelStack(graphs, settings, members, device)
+    fit_together([stack])
+    return stack.results()
 
 
 def alone(graphs: GraphSet, settings: Settings, member: Member) -> TrainingRun:
@@ -194,19 +194,19 @@ def test_the_scalar_epsilon_of_gin_learns_in_every_member() -> None:
 
 def test_frozen_random_weights_stay_as_they_were_drawn() -> None:
     settings = tiny("sar-gcn", model__saliency="random")
-    ensemble = ModelStack(GRAPHS, settings, members(settings))
+    stack = ModelStack(GRAPHS, settings, members(settings))
     frozen = [
         {name: value.clone() for name, value in each.model.named_parameters() if not value.requires_grad}
-        for each in ensemble.models
+        for each in stack.models
     ]
-    fit_together([ensemble])
+    fit_together([stack])
     assert frozen[0]
-    for before, fitted in zip(frozen, ensemble.results(), strict=True):
+    for before, fitted in zip(frozen, stack.results(), strict=True):
         after = dict(fitted.trained.model.named_parameters())
         assert all(torch.equal(after[name], value) for name, value in before.items())
 
 
-def test_ensembles_side_by_side_are_as_one_after_the_other() -> None:
+def test_stacks_side_by_side_are_as_one_after_the_other() -> None:
     both = [tiny("sar-gcn"), tiny("gin", training__epochs=2)]
     side_by_side = [ModelStack(GRAPHS, settings, members(settings)) for settings in both]
     epochs: list[int] = []
@@ -230,8 +230,8 @@ from functools import partial
 import torch
 torch.compile = partial(torch.compile, backend="eager", fullgraph=True)
 from test_model_stack import GRAPHS, members, tiny, together
-for layout, count, voters in (("padded", 1, 1), ("packed", 3, 1), ("packed", 2, 2)):
-    values = {"training__layout": layout, "model__members": voters}
+for layout, count, size in (("padded", 1, 1), ("packed", 3, 1), ("packed", 2, 2)):
+    values = {"training__layout": layout, "model__members": size}
     eager, compiled = (tiny("sar-gcn", training__compile=own, **values) for own in (False, True))
     both = (together(GRAPHS, settings, members(settings)[:count]) for settings in (eager, compiled))
     for mine, theirs in zip(*both, strict=True):
@@ -254,7 +254,7 @@ def test_a_compiled_step_is_the_same_step() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device: there a step is one CUDA graph")
 @pytest.mark.parametrize("layout", ["packed", "padded"])
 @pytest.mark.parametrize(
-    "case", ["sar-gcn, weighted", "batch norm", "alternating", "supervised saliency", "plateau", "a committee"]
+    "case", ["sar-gcn, weighted", "batch norm", "alternating", "supervised saliency", "plateau", "an ensemble"]
 )
 def test_on_a_gpu_each_member_equals_training_alone(case: str, layout: str) -> None:
     model, values = CASES[case]

@@ -1,8 +1,7 @@
 """``torch.compile`` for steps of many small products.
 
-By the libraries, a product of matrices of at most 128 rows and columns takes a GPU 4 to 6 us, several times what its
-numbers take, and stands alone between what comes before and after it. Written as products and sums, the compiler makes
-one kernel of it and of what follows.
+A library call for a product of matrices of at most 128 rows and columns takes a GPU 4 to 6 us, several times the
+arithmetic, and cannot be fused. Written as products and sums, the compiler makes one kernel of it and of what follows.
 """
 
 from __future__ import annotations
@@ -22,10 +21,9 @@ aten = torch.ops.aten
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` compiled, with its small products on a GPU written out.
+    """``function`` compiled anew for each shape, with its small products on a GPU written out.
 
-    For each shape anew: those of a step hardly ever change, and open ones cannot be indexed in a committee (``vmap``
-    within ``vmap``).
+    The shapes of a step hardly ever change, and dynamic ones cannot be indexed in an ensemble (``vmap`` in ``vmap``).
     """
     return torch.compile(function, dynamic=False, options={"post_grad_custom_pre_pass": write_out_small_products})
 
@@ -51,7 +49,7 @@ def _small(left: Tensor, right: Tensor) -> bool:
 
 
 def _written_out(graph: fx.Graph, left: fx.Node, right: fx.Node) -> fx.Node:
-    """Σ_k left_ik right_kj. The factors are stored first, or they would be computed again for every column or row."""
+    """Σ_k left_ik right_kj. The factors are stored first, or each column or row would compute them again."""
     for factor in (left, right):
         factor.meta["inductor_realize_to_strides"] = True
     rows, columns = _call(graph, aten.unsqueeze.default, left, 2), _call(graph, aten.unsqueeze.default, right, 0)
@@ -59,7 +57,7 @@ def _written_out(graph: fx.Graph, left: fx.Node, right: fx.Node) -> fx.Node:
 
 
 def _call(graph: fx.Graph, operation: Any, *arguments: Any) -> fx.Node:
-    """A new node, which knows the shape of its value as all others do."""
+    """A new node, with the shape of its value."""
     node = graph.call_function(operation, arguments)
     node.meta["val"] = operation(*fx.map_arg(arguments, lambda argument: argument.meta["val"]))
     return node

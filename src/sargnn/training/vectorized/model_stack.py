@@ -1,9 +1,9 @@
 """K models at once: folds, repeats and grid points of one architecture train together on a device.
 
 Every weight gets a leading model dimension and a step is one vectorised call for all K, so on a GPU the extra models
-are nearly free: there a step, optimiser included, is one CUDA graph, and ensembles of other architectures run beside it
-on streams of their own. Each member has its own weights, encoder, batches, learning rate, early stopping and best
-epoch, and comes out as if it had been trained alone, up to rounding (dropout draws other masks).
+are nearly free: there a step, optimiser included, is one CUDA graph, and stacks of other architectures run beside it on
+streams of their own. Each member has its own weights, encoder, batches, learning rate, early stopping and best epoch,
+and equals a model trained alone, up to rounding (dropout draws other masks).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, prod
-from typing import Any
 
 import numpy as np
 import torch
@@ -25,7 +24,7 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold
 from sargnn.tasks import Task, task_of
 from sargnn.training.loop import TrainingConfig, check_supervision, class_balance, epoch_order, saliency_divergence
-from sargnn.training.progress import Progress
+from sargnn.training.progress import Progress, Row
 from sargnn.training.settings import Settings
 from sargnn.training.trained_model import TrainedModel
 from sargnn.training.vectorized.compiling import compiled
@@ -38,7 +37,7 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 OWN = ("seed", "learning_rate", "weight_decay")
 """Fields of the training config in which members may differ."""
 ASSESSED = 8192
-"""Graphs of all members and their voters together that are evaluated at once."""
+"""Graphs, over all members and the models in them, that are evaluated at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,26 +50,25 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A member when it is done: the model with its best weights, and its history."""
+    """A trained member: the model with its best weights, and its history."""
 
     trained: TrainedModel
     progress: Progress
     diverged: str | None
-    """What happened to the loss, if it stopped being finite."""
+    """The loss in words, if it stopped being finite."""
 
 
 class ModelStack:
-    """Members of one architecture on their way from untrained to fitted: iterate for one list of rows an epoch.
+    """Members of one architecture, from untrained to fitted: iterate for one list of rows per epoch.
 
-    >>> ensemble = ModelStack(graphs, settings, members)  # doctest: +SKIP
-    >>> for rows in ensemble: ...  # doctest: +SKIP
-    >>> fitted = ensemble.results()  # doctest: +SKIP
+    >>> stack = ModelStack(graphs, settings, members)  # doctest: +SKIP
+    >>> for rows in stack: ...  # doctest: +SKIP
+    >>> fitted = stack.results()  # doctest: +SKIP
     """
 
     def __init__(
         self, graphs: GraphSet, settings: Settings, members: Sequence[Member], device: torch.device | str = "cpu"
     ) -> None:
-        self.settings = settings
         self.members = list(members)
         self.config = _common_config(members)
         self.device = torch.device(device)
@@ -88,12 +86,11 @@ class ModelStack:
         self.epoch = 0
         self.stream = torch.cuda.Stream() if self.device.type == "cuda" else None
         self.size = _common_size(members)
-        self.steps = max(_steps(members, self.size))
         self.step = _TrainStep(self.weights, self.task, self.batches, self.config, members, self.size)
         self.assess = _Assessment(self.weights, self.task, self.batches, members)
         check_supervision(self.models[0].model, self.batches.data, self.config)
 
-    def __iter__(self) -> Iterator[list[dict[str, Any]]]:
+    def __iter__(self) -> Iterator[list[Row]]:
         """Train until every member's epochs or patience have run out."""
         while not self.finished:
             self.launch()
@@ -112,8 +109,8 @@ class ModelStack:
             self._train_epoch()
             self.assess()
 
-    def collect(self) -> list[dict[str, Any]]:
-        """The rows of the epoch under way, one for each member that still trains; keeps the weights of the improved."""
+    def collect(self) -> list[Row]:
+        """The rows of the epoch, one for each member that still trains; keeps the weights of those that improved."""
         with torch.cuda.stream(self.stream):
             losses, scores = self.step.losses(), self.assess.scores()
             seconds = (time.perf_counter() - self.started) / len(self.members)
@@ -131,18 +128,17 @@ class ModelStack:
 
     def _train_epoch(self) -> None:
         """One pass of every member over its own training graphs in its own order."""
-        size = self.size
-        order = np.full((len(self.members), self.steps * size), -1)
-        for k, member in enumerate(self.members):
+        orders = []
+        for member in self.members:
             train = member.fold.train
             strata = self.strata[train] if self.config.sampling == "balanced" else None
-            order[k, : len(train)] = epoch_order(train, member.training.seed, self.epoch, strata)
-        parts = order.reshape(len(self.members), self.steps, size).swapaxes(0, 1)
+            orders.append(epoch_order(train, member.training.seed, self.epoch, strata))
+        parts = _cut(orders, self.size)
         self.step.start_epoch(self.rates, self.epoch, self.batches.room(parts))
         for rows in self.batches.rows(parts):
             self.step(rows)
 
-    def _record(self, losses: np.ndarray, scores: np.ndarray, seconds: float) -> list[dict[str, Any]]:
+    def _record(self, losses: np.ndarray, scores: np.ndarray, seconds: float) -> list[Row]:
         rows, better = [], np.zeros(len(self.members), bool)
         for k, member in enumerate(self.members):
             loss, score = scores[k].tolist()
@@ -161,28 +157,23 @@ class ModelStack:
         return rows
 
 
-def fit_together(ensembles: Sequence[ModelStack], progress: Callable[[int], None] = lambda epoch: None) -> None:
-    """Train ensembles side by side: each epoch is started for all before it is waited for."""
-    while running := [ensemble for ensemble in ensembles if not ensemble.finished]:
-        for ensemble in running:
-            ensemble.launch()
-        for ensemble in running:
-            ensemble.collect()
-        progress(max(ensemble.epoch for ensemble in running))
+def fit_together(stacks: Sequence[ModelStack], progress: Callable[[int], None] = lambda epoch: None) -> None:
+    """Train stacks side by side: launch an epoch of each, then collect them."""
+    while running := [stack for stack in stacks if not stack.finished]:
+        for stack in running:
+            stack.launch()
+        for stack in running:
+            stack.collect()
+        progress(max(stack.epoch for stack in running))
 
 
 class _TrainStep:
     """Forward, backward and Adam for all members; on a GPU, captured once and replayed."""
 
     def __init__(
-        self,
-        weights: StackedWeights,
-        task: Task,
-        batches: BatchStack,
-        config: TrainingConfig,
-        members: Sequence[Member],
-        size: int,
-    ) -> None:
+        self, weights: StackedWeights, task: Task, batches: BatchStack, config: TrainingConfig,
+        members: Sequence[Member], size: int,
+    ) -> None:  # fmt: skip
         self.weights, self.task, self.batches, self.config, self.size = weights, task, batches, config, size
         device = batches.device
         self.first, self.second = torch.zeros_like(weights.flat), torch.zeros_like(weights.flat)
@@ -191,13 +182,13 @@ class _TrainStep:
         self.rate = torch.zeros_like(self.decay)
         self.total = torch.zeros(len(members), device=device)
         self.drawn = np.array([len(m.fold.train) for m in members])
-        self.balance = _balance(task, batches, members)
-        self.rows: Tensor | None = None
+        self.balance = [class_balance(task, batches.data, m.fold, m.training) for m in members]
+        self.rows = torch.full((len(members), size), -1, device=device)
         self.counts = torch.zeros(len(weights.turns), len(members), 1, device=device)
-        """Steps that each member has made in each turn."""
+        """Steps of each member in each turn."""
         self.betas = torch.tensor([BETA1, BETA2], device=device).view(2, 1, 1)
         self.one_each = torch.ones(len(members), device=device)
-        self.uneven = len(set(_steps(members, size))) > 1
+        self.uneven = len({-(-len(m.fold.train) // size) for m in members}) > 1
         self.replays: dict[int, Callable[[], None]] = {}
         self.room = Room()
         made = compiled if config.compile else lambda function: function
@@ -213,55 +204,48 @@ class _TrainStep:
 
     def losses(self) -> np.ndarray:
         """``[K]``: mean loss of every member over the epoch."""
-        return self.total.cpu().numpy() / self.drawn
+        return np.asarray(self.total.cpu().numpy() / self.drawn)
 
     def __call__(self, rows: Tensor) -> None:
-        """One step with the graphs at ``rows [K, B]`` of the stack; -1: none."""
+        """One step with the graphs at ``rows [K, B]`` of the batches; -1: none."""
         turn = self.turn
-        if self.rows is None:
-            self.rows = rows.clone()
         self.rows.copy_(rows)
         if self.batches.device.type != "cuda":
             return self._compute(turn)
         if turn not in self.replays:
-            self.replays[turn] = _captured(lambda: self._compute(turn), self._mutable(), self.rows)
-        self.replays[turn]()
-        return None
-
-    def _mutable(self) -> list[Tensor]:
-        return [*self.weights.changing, self.first, self.second, self.counts, self.total]
+            mutable = [*self.weights.changing, self.first, self.second, self.counts, self.total]
+            self.replays[turn] = _captured(lambda: self._compute(turn), mutable)
+        return self.replays[turn]()
 
     def _compute(self, turn: int) -> None:
-        assert self.rows is not None
         losses, graphs = self.losses_of(self.rows)
         views = [self.weights.views[name] for name in self.weights.turns[turn]]
         gradients = torch.autograd.grad(losses, views, self.one_each)
-        with torch.no_grad():  # put together out here, in one kernel: a compiler takes one for each
+        with torch.no_grad():  # concatenated out here, in one kernel: a compiler takes one for each
             self.update(torch.cat([g.reshape(len(g), -1) for g in gradients], dim=1), losses, graphs, turn)
 
     def _losses(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """``[K]``: the loss of every member, and how many graphs it has in this step."""
+        """``[K]``: the loss of every member, and its number of graphs in this step."""
         fields = self.batches.fields(rows, self.room)
         y, real = self.batches.targets(rows)
         graphs = real.sum(1)
         logits, saliency, own = self._forward(fields, graphs > 0)
-        share = real * self._graph_weights(y)
+        weights = real * self._graph_weights(y)
         losses = self.task.losses(logits, y.unsqueeze(1), self.config.label_smoothing).mean(1)
-        loss = (losses * share).sum(1) / share.sum(1).clamp(min=torch.finfo(share.dtype).tiny)
+        loss: Tensor = (losses * weights).sum(1) / weights.sum(1).clamp(min=torch.finfo(weights.dtype).tiny)
         if self.config.saliency_weight:
             loss = loss + self.config.saliency_weight * self._divergence(fields, saliency)
         return sum(own, loss), graphs
 
     def _graph_weights(self, y: Tensor) -> Tensor:
-        """``[K, B]``: how much each graph counts for each member."""
-        if self.balance is None:
+        """``[K, B]``: the weight of each graph for each member."""
+        if self.config.class_weights == "none":
             return self.task.weights(y, None)
         return torch.stack([self.task.weights(own, balance) for own, balance in zip(y, self.balance, strict=True)])
 
     def _forward(self, fields: Fields, active: Tensor) -> Outputs:
-        """Forward in training mode; the running statistics of members without a graph in this step stand still."""
+        """Forward in training mode; the running statistics of members without graphs in this step stay."""
         before = [buffer.clone() for buffer in self.weights.buffers] if self.uneven else []
-        assert self.rows is not None
         outputs = self.weights.forward(self.batches, fields, self.rows.shape[1], train=True)
         for buffer, old in zip(self.weights.buffers, before, strict=False):
             buffer.copy_(torch.where(active.view(-1, *[1] * (buffer.ndim - 1)), buffer, old))
@@ -272,10 +256,11 @@ class _TrainStep:
             batch = self.batches.batch(fields, self.size)
             return saliency_divergence(batch, saliency, self.config.saliency_layers)
 
-        return of_each(one, len(self.total))(fields, saliency)
+        divergence: Tensor = of_each(one, len(self.total))(fields, saliency)
+        return divergence
 
     def _update(self, gradient: Tensor, losses: Tensor, graphs: Tensor, turn: int) -> None:
-        """Adds up the losses and makes a step of Adam; members without a graph in this step stand still."""
+        """Adds up the losses and makes a step of Adam; members without graphs in this step stay."""
         rate: Tensor = self.rate
         active: Tensor | int = 1
         if self.uneven:
@@ -290,7 +275,7 @@ class _TrainStep:
         count += active
         first.lerp_(gradient, (1 - BETA1) * active)
         second.lerp_(gradient.square(), (1 - BETA2) * active)
-        # m / (1 - β1^t) over √(v / (1 - β2^t)) + ε, with what depends on t alone taken out of the large tensors.
+        # m / (1 - β1^t) over √(v / (1 - β2^t)) + ε, with the factors of t alone taken out of the large tensors.
         missing, missing_square = 1 - self.betas**count
         spread = missing_square.sqrt()
         rate = rate * spread / missing.clamp(min=EPSILON)
@@ -302,14 +287,10 @@ class _Assessment:
 
     def __init__(self, weights: StackedWeights, task: Task, batches: BatchStack, members: Sequence[Member]) -> None:
         self.weights, self.task, self.batches = weights, task, batches
-        # A fold too small for a validation part is watched on its training graphs.
+        # Without validation graphs, the training graphs select the epoch.
         watched = [m.fold.validation if len(m.fold.validation) else m.fold.train for m in members]
         chunks = -(-max(map(len, watched)) * prod(weights.shape) // ASSESSED)
-        width = -(-max(map(len, watched)) // chunks)
-        index = np.full((len(members), chunks * width), -1)
-        for k, graphs in enumerate(watched):
-            index[k, : len(graphs)] = graphs
-        parts = index.reshape(len(members), chunks, width).swapaxes(0, 1)
+        parts = _cut(watched, -(-max(map(len, watched)) // chunks))
         self.chunks, self.room = batches.rows(parts), batches.room(parts)
         self.sums = torch.zeros(len(members), 2, device=batches.device, dtype=torch.float64)
         self.counts = torch.tensor([[len(graphs)] for graphs in watched], device=batches.device)
@@ -328,7 +309,7 @@ class _Assessment:
                 self._compute()
                 continue
             if self.replay is None:
-                self.replay = _captured(self._compute, [self.sums], self.rows)
+                self.replay = _captured(self._compute, [self.sums])
             self.replay()
 
     @torch.no_grad()
@@ -340,8 +321,17 @@ class _Assessment:
         self.sums[:, 1] += torch.where(real, self.task.graph_scores(logits, y), 0).sum(1)
 
 
-def _captured(compute: Callable[[], None], mutable: list[Tensor], rows: Tensor) -> Callable[[], None]:
-    """``compute`` as a CUDA graph. Warming up runs it for real, so what it changes is put back afterwards."""
+def _cut(graphs: list[np.ndarray], width: int) -> np.ndarray:
+    """``[parts, K, width]``: the graphs of each member in parts, filled up with -1."""
+    longest = max(map(len, graphs))
+    rows = np.full((len(graphs), longest + -longest % width), -1)
+    for row, own in zip(rows, graphs, strict=True):
+        row[: len(own)] = own
+    return rows.reshape(len(graphs), -1, width).swapaxes(0, 1)
+
+
+def _captured(compute: Callable[[], None], mutable: list[Tensor]) -> Callable[[], None]:
+    """``compute`` as a CUDA graph. Warming up runs it for real, so the ``mutable`` tensors are restored afterwards."""
     before = [tensor.detach().clone() for tensor in mutable]
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
@@ -359,25 +349,19 @@ def _captured(compute: Callable[[], None], mutable: list[Tensor], rows: Tensor) 
 
 
 def _common_config(members: Sequence[Member]) -> TrainingConfig:
-    """The training config of all members, which may differ in ``OWN`` alone."""
+    """The training config of all members, which may differ only in ``OWN``."""
     first = members[0].training
     for member in members:
         if replace(member.training, **{name: getattr(first, name) for name in OWN}) != first:
-            raise ValueError(f"members of an ensemble may differ in {', '.join(OWN)} alone")
+            raise ValueError(f"members of a stack may differ in {', '.join(OWN)} alone")
     return first
 
 
 def _common_size(members: Sequence[Member]) -> int:
-    """The batch size of all members."""
-    sizes = {m.training.graphs_a_step(len(m.fold.train)) for m in members}
+    sizes = {m.training.graphs_per_step(len(m.fold.train)) for m in members}
     if len(sizes) > 1:
-        raise ValueError(f"members of an ensemble must have one batch size, not {sorted(sizes)}: set it")
+        raise ValueError(f"members of a stack must have one batch size, not {sorted(sizes)}: set it")
     return sizes.pop()
-
-
-def _steps(members: Sequence[Member], size: int) -> list[int]:
-    """Of every member's epoch."""
-    return [-(-len(m.fold.train) // size) for m in members]
 
 
 def _untrained(graphs: GraphSet, settings: Settings, members: Sequence[Member]) -> list[TrainedModel]:
@@ -391,12 +375,5 @@ def _untrained(graphs: GraphSet, settings: Settings, members: Sequence[Member]) 
         own = replace(settings, training=member.training)
         models.append(TrainedModel.untrained(own, encoders[key], task))
     if len({m.encoder.width for m in models}) > 1:
-        raise ValueError("members of an ensemble must have inputs of equal width: set data.max_degree")
+        raise ValueError("members of a stack must have inputs of equal width: set data.max_degree")
     return models
-
-
-def _balance(task: Task, batches: BatchStack, members: Sequence[Member]) -> list[Tensor] | None:
-    """What :meth:`Task.balance` gives for the training graphs of each member; none: all graphs count alike."""
-    found = [class_balance(task, batches.data, member.fold, member.training) for member in members]
-    balances = [balance for balance in found if balance is not None]
-    return balances or None

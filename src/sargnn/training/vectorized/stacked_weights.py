@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, vmap
+from torch.func import functional_call, stack_module_state, vmap
 from torch.utils._pytree import tree_map
 
 from sargnn.batching import Batch
@@ -28,21 +28,19 @@ Outputs = tuple[Tensor, tuple[Tensor, ...], tuple[Tensor, ...]]
 class StackedWeights:
     """All models' parameters as one matrix ``[K, P]`` and views into it, and their buffers stacked.
 
-    A model that is a committee of M members has M weights of each name: views and buffers are ``[K, M, *shape]``, with
-    M = 1 where it is not one, and all K x M take their step at once. What learns in one turn is next to each other in
-    the matrix.
+    Views and buffers are ``[K, M, *shape]`` for ensembles of M members, with M = 1 for single models; all K x M take
+    their step at once. Parameters that learn in the same turn are contiguous in the matrix.
     """
 
     def __init__(self, models: list[GraphModel], policy: str) -> None:
-        boards = [model.ensemble_members() for model in models]
-        one = boards[0][0]
-        self.shape = len(boards), len(boards[0])
+        ensembles = [model.ensemble_members() for model in models]
+        one = ensembles[0][0]
+        self.shape = len(ensembles), len(ensembles[0])
         self.template = _Logits(copy.deepcopy(one)).to("meta")
-        named = {
-            name: _stacked([[m.get_parameter(name).detach() for m in board] for board in boards])
-            for name, _ in one.named_parameters()
-        }
-        self.turns = _turns(one, policy)
+        stacked = stack_module_state([member for members in ensembles for member in members])
+        named, buffers = ({n: v.detach().unflatten(0, self.shape) for n, v in state.items()} for state in stacked)
+        name_of = {id(parameter): name for name, parameter in one.named_parameters()}
+        self.turns = [[name_of[id(parameter)] for parameter in block] for block in learning_blocks(one, policy)]
         names = [name for turn in self.turns for name in turn]
         fixed = {name: values for name, values in named.items() if name not in names}
         self.flat = torch.cat([named[name].view(len(models), -1) for name in names], dim=1)
@@ -52,7 +50,6 @@ class StackedWeights:
         self.columns = [slice(*pair) for pair in pairwise(ends)]
         for view in self.views.values():
             view.requires_grad_()
-        buffers = {n: _stacked([[m.get_buffer(n) for m in board] for board in boards]) for n, _ in one.named_buffers()}
         self.buffers = list(buffers.values())
         self.state = {f"model.{name}": value for name, value in {**self.views, **fixed, **buffers}.items()}
         self.changing = [self.flat, *self.buffers]
@@ -61,27 +58,27 @@ class StackedWeights:
         self.best_state = {**_views(self.best[0], shapes), **fixed, **best_buffers}
 
     def forward(self, batches: BatchStack, fields: Fields, graphs: int, train: bool) -> Outputs:
-        """Logits of the first ``graphs`` graphs, ``[K, M, B, C]`` of every voter in training and ``[K, B, C]`` of the
-        vote otherwise, saliency of each layer, ``[K, *nodes]``, and the auxiliary loss ``[K]`` of models that have
-        one, the mean over their voters."""
+        """Logits of the first ``graphs`` graphs (``[K, M, B, C]`` of every member in training, ``[K, B, C]`` of their
+        vote otherwise), the saliency of each layer, ``[K, *nodes]``, and the auxiliary loss ``[K]`` of models that have
+        one; both are means over the members."""
         self.template.train(train)
-        models, voters = self.shape
+        models, members = self.shape
 
-        def board(state: dict[str, Tensor], fields: Fields) -> Any:
+        def ensemble(state: dict[str, Tensor], fields: Fields) -> Any:
             batch = batches.batch(fields, graphs)
-            each = of_each(lambda own: functional_call(self.template, own, (batch,)), voters)
+            each = of_each(lambda own: functional_call(self.template, own, (batch,)), members)
             logits, *others = each(state)
-            seen, losses = (
-                tuple(value.mean(0) if voters > 1 else value[0] for value in values)  # of one without a kernel
+            saliency, losses = (
+                tuple(value.mean(0) if members > 1 else value[0] for value in values)  # of one without a kernel
                 for values in others
             )
-            return (logits if train else vote(logits)), seen, losses
+            return (logits if train else vote(logits)), saliency, losses
 
-        logits, saliency, losses = of_each(board, models)(self.state, fields)
+        logits, saliency, losses = of_each(ensemble, models)(self.state, fields)
         return logits[..., :graphs, :], saliency, losses
 
     def keep_best(self, better: np.ndarray) -> None:
-        """Remember the present weights of the models that are better than ever."""
+        """Keep the present weights of the models that improved."""
         if better.any():
             which = torch.from_numpy(np.flatnonzero(better)).to(self.flat.device)
             for best, value in zip(self.best, self.changing, strict=True):
@@ -89,9 +86,9 @@ class StackedWeights:
 
     def load_best(self, k: int, model: GraphModel) -> None:
         """Give ``model`` the best weights of the k-th."""
-        for m, voter in enumerate(model.ensemble_members()):
-            best = {name: self.best_state[_first_name(voter, name)][k, m] for name in voter.state_dict()}
-            voter.load_state_dict(best)
+        for m, member in enumerate(model.ensemble_members()):
+            best = {name: self.best_state[_first_name(member, name)][k, m] for name in member.state_dict()}
+            member.load_state_dict(best)
 
 
 class _Logits(nn.Module):
@@ -107,9 +104,9 @@ class _Logits(nn.Module):
 
 
 def of_each(one: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """``one`` for so many at once: every tensor that it takes or gives gets their axis in front.
+    """``one`` for ``count`` at once: every tensor that it takes or gives has a leading axis of that length.
 
-    A single one goes without ``vmap``, which takes more kernels for the same.
+    A single one needs no ``vmap``, which takes more kernels for the same result.
     """
     if count > 1:
         return vmap(one, randomness="different")
@@ -120,11 +117,6 @@ def of_each(one: Callable[..., Any], count: int) -> Callable[..., Any]:
     return alone
 
 
-def _stacked(values: Sequence[Sequence[Tensor]]) -> Tensor:
-    """``[K, M, *shape]``, of M tensors of each of K models."""
-    return torch.stack([torch.stack(list(own)) for own in values])
-
-
 def _views(flat: Tensor, shapes: list[tuple[str, torch.Size]]) -> dict[str, Tensor]:
     """Parts of the matrix ``[K, P]`` as tensors ``[K, *shape]`` that share its memory."""
     views, start = {}, 0
@@ -132,12 +124,6 @@ def _views(flat: Tensor, shapes: list[tuple[str, torch.Size]]) -> dict[str, Tens
         views[name] = flat[:, start : start + shape.numel()].view(len(flat), *shape).detach()
         start += shape.numel()
     return views
-
-
-def _turns(model: GraphModel, policy: str) -> list[list[str]]:
-    """Names of what learns in each turn: everything, or backbone and memory one after the other."""
-    names = {id(p): name for name, p in model.named_parameters()}
-    return [[names[id(p)] for p in block] for block in learning_blocks(model, policy)]
 
 
 def _first_name(model: GraphModel, name: str) -> str:

@@ -1,0 +1,48 @@
+"""The report of a run has the run's own numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sargnn.training.report import training_report
+from sargnn.training.run import TrainingRun, train
+from tiny import FOLD, shapes, tiny
+
+
+@pytest.fixture(scope="module")
+def run() -> TrainingRun:
+    return train(shapes(truth=True), tiny(), fold=FOLD)
+
+
+def test_the_numbers_are_those_of_the_run(run: TrainingRun) -> None:
+    report = training_report(run)
+    assert report.fold_sizes == {"train": 16, "validation": 4, "test": 4}
+    assert report.results == run.scores
+    assert report.history == run.state.history
+    assert report.saliency_auc == run.scores["test"]["saliency_auc"]
+    assert report.parameters == sum(p.numel() for p in run.trained.model.parameters())
+    assert run.prediction is not None
+    np.testing.assert_array_equal(report.values, run.prediction.values[FOLD.test])
+
+
+def test_the_gallery_shows_test_graphs_with_their_saliency_and_truth(run: TrainingRun) -> None:
+    assert run.prediction is not None
+    assert run.prediction.mean_saliency is not None
+    assert run.graphs.y is not None
+    gallery = training_report(run).gallery
+    assert gallery
+    for item in gallery:
+        assert item.graph in FOLD.test
+        assert item.true == run.graphs.classes[run.graphs.y[item.graph]]
+        assert item.right == (item.true == item.predicted)
+        assert item.probability == pytest.approx(run.prediction.probabilities[item.graph].max())
+        np.testing.assert_array_equal(item.saliency, run.prediction.mean_saliency[run.graphs.nodes_of(item.graph)])
+        assert item.true_saliency is not None
+
+
+def test_without_saliency_there_is_no_gallery_and_without_test_graphs_another_part_is_shown() -> None:
+    fold = type(FOLD)(FOLD.train, np.concatenate([FOLD.validation, FOLD.test]), FOLD.test[:0])
+    report = training_report(train(shapes(), tiny("gcn", training__epochs=1), fold=fold))
+    assert report.gallery == []
+    assert len(report.values) == 8
