@@ -23,7 +23,7 @@ def encoders() -> list[Encoder]:
 
 
 def stack_of(layout: str) -> BatchStack:
-    return make_stack(shapes(), encoders(), np.arange(len(shapes())), layout, CPU)
+    return make_stack(shapes(), shapes().y, encoders(), np.arange(len(shapes())), layout, CPU)
 
 
 def member(stack: BatchStack, which: int) -> Batch:
