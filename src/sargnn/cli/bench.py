@@ -10,8 +10,6 @@ import typer
 
 from sargnn.cli.options import Device, Json, command_line
 
-__all__ = ["bench"]
-
 
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="The main rows alone, in about a minute.")] = False,

@@ -10,8 +10,6 @@ from sargnn.cli.answers import Answer, answer
 from sargnn.cli.options import Data, Device, Json, OwnModel, Run
 from sargnn.errors import InputError
 
-__all__ = ["calibrate"]
-
 
 def calibrate(
     run: Run,

@@ -11,8 +11,6 @@ from sargnn.cli.answers import answer
 from sargnn.cli.options import Data, Device, Json, Seed, Set, Split, load_noted
 from sargnn.errors import InputError
 
-__all__ = ["cv"]
-
 
 def cv(
     data: Data,

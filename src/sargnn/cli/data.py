@@ -12,8 +12,6 @@ from sargnn.cli.options import Data, Json, Labels, Seed, Smiles, load_noted
 from sargnn.console import note
 from sargnn.errors import InputError
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Look at data sets, check them, make them.", no_args_is_help=True)
 
 

@@ -6,8 +6,6 @@ from sargnn.cli.answers import Answer, answer
 from sargnn.cli.options import Data, Device, Json, OwnModel, Part, Run
 from sargnn.console import note
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     run: Run, data: Data, part: Part = "all", model: OwnModel = None, device: Device = "cpu", as_json: Json = False

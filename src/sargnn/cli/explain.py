@@ -13,8 +13,6 @@ from sargnn.cli.options import Data, Device, Json, OwnModel, Part, Run, check_ch
 from sargnn.console import note, show_steps
 from sargnn.errors import InputError
 
-__all__ = ["explain"]
-
 FORMS = ("png", "svg", "html")
 """One drawing per graph, or one page of all."""
 

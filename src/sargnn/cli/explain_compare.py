@@ -12,8 +12,6 @@ from sargnn.cli.answers import answer
 from sargnn.cli.options import Config, Data, Device, Json, Model, Seed, Set, command_line, load_noted, settings_of
 from sargnn.console import note
 
-__all__ = ["explain_compare"]
-
 
 def explain_compare(
     data: Data,

@@ -10,8 +10,6 @@ import typer
 from sargnn.cli.answers import answer
 from sargnn.cli.options import Json, OwnModel, Run
 
-__all__ = ["export"]
-
 
 def export(
     run: Run,

@@ -10,8 +10,6 @@ import typer
 from sargnn.cli.answers import Answer, answer
 from sargnn.cli.options import Data, Device, Json, OwnModel, Part, Run
 
-__all__ = ["predict"]
-
 
 def predict(
     run: Run,

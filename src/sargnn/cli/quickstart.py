@@ -6,8 +6,6 @@ from sargnn.cli.answers import answer
 from sargnn.cli.options import Device, Json, NewRun, Seed, command_line, new_folder
 from sargnn.console import note
 
-__all__ = ["quickstart"]
-
 SIZES = (4000, 500, 1000, 0)
 SETTINGS = {"model.members": 1, "training.epochs": 20, "training.learning_rate": 2e-3}
 """One member and fewer epochs: one minute instead of five."""

@@ -11,8 +11,6 @@ from sargnn.cli.answers import answer
 from sargnn.cli.options import Device, Json, check_choice
 from sargnn.errors import InputError
 
-__all__ = ["reproduce"]
-
 
 def reproduce(
     name: Annotated[

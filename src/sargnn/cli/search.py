@@ -11,8 +11,6 @@ from sargnn.cli.answers import answer
 from sargnn.cli.options import Config, Data, Device, Json, Model, Seed, Set, load_noted, new_folder, settings_of
 from sargnn.console import show_steps
 
-__all__ = ["search"]
-
 
 def search(
     data: Data,

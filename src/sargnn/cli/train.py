@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from sargnn.data.splits import Fold
     from sargnn.training.run import TrainingRun
 
-__all__ = ["train", "train_shown"]
-
 
 def train(
     data: Data,

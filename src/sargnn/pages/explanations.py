@@ -21,8 +21,9 @@ from sargnn.data.graphs import GraphSet
 from sargnn.files import write_csv, write_file
 from sargnn.pages.environment import render
 from sargnn.tasks import Verdict
+from sargnn.viz.graph import shades_of
 from sargnn.viz.layout import fit, pairs_of, positions_of
-from sargnn.viz.molecules import are_molecules, draw_molecule, molecule_positions, shades_of
+from sargnn.viz.molecules import are_molecules, draw_molecule, molecule_positions
 
 __all__ = ["Explanation", "draw", "render_page", "write_page", "write_tables"]
 
@@ -135,9 +136,8 @@ def _truth(graphs: GraphSet, item: Explanation) -> np.ndarray | None:
 
 
 def _labels(one: GraphSet) -> list[str]:
-    symbols = atom_symbols(one)
-    if symbols is not None:
-        return symbols.tolist()
+    if (symbols := atom_symbols(one)) is not None:
+        return list(map(str, symbols))
     if one.node_labels is None or not one.node_label_names:
         return [""] * one.num_nodes
     return [one.node_label_names[label] for label in one.node_labels]

@@ -132,4 +132,4 @@ def _readable(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> np.
     if len(left_out) == len(index):
         raise InputError(f"{graphs.name}: got no graph without {why}, expected some")
     note(f"left out {len(left_out)} of {len(index)} graphs: {why}")
-    return index[~strange[index]]
+    return np.asarray(index[~strange[index]])
