@@ -83,9 +83,7 @@ def confusion_matrix(matrix: np.ndarray, classes: Sequence[str]) -> Figure:
     matrix = np.asarray(matrix)
     count = len(classes)
     if matrix.shape != (count, count):
-        raise InputError(
-            f"got a matrix of shape {matrix.shape}, expected {(count, count)}: one row and column per class"
-        )
+        raise InputError(f"got a matrix of shape {matrix.shape}, expected {(count, count)}: a row and column per class")
     fraction = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     cell = float(np.clip(3.4 / count, 0.44, 0.95))
     names = [printable(name, 18) for name in classes]
@@ -95,11 +93,10 @@ def confusion_matrix(matrix: np.ndarray, classes: Sequence[str]) -> Figure:
     axes.pcolormesh(seen, cmap=SALIENCY, vmin=0, vmax=1, edgecolors=PAPER, linewidth=1.5)
     font = float(np.clip(cell * 14, 6.2, 12))
     for true, predicted in np.argwhere(matrix > 0):
-        look: dict[str, Any] = {"ha": "center", "color": readable_on(fraction[true, predicted])}
+        part = fraction[true, predicted]
+        look: dict[str, Any] = {"ha": "center", "color": readable_on(part)}
         axes.text(predicted + 0.5, true + 0.5, f"{matrix[true, predicted]}", va="bottom", fontsize=font, **look)
-        axes.text(
-            predicted + 0.5, true + 0.54, f"{fraction[true, predicted]:.0%}", va="top", fontsize=0.8 * font, **look
-        )
+        axes.text(predicted + 0.5, true + 0.54, f"{part:.0%}", va="top", fontsize=0.8 * font, **look)
     ticks = np.arange(count) + 0.5
     crowded = max(len(name) for name in names) * 5 > cell * 72
     slanted: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
