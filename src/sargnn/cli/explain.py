@@ -35,7 +35,8 @@ def explain(
 ) -> None:
     """Say which nodes decided: saliency of every node in every layer, as a table and as drawings."""
     from sargnn.explain.maps import RULES
-    from sargnn.pages.explanations import draw, write_page, write_tables
+    from sargnn.files import write_file
+    from sargnn.pages.explanations import draw, render_page, write_tables
     from sargnn.training.explanations import explain_graphs
     from sargnn.training.open_run import open_run
 
@@ -55,7 +56,8 @@ def explain(
     layers = len(explained[0].layers)
     result: Answer = {**opened.counts, "layers": layers, "drawings": len(drawn), "folder": str(out)}
     if form == "html":
-        result["page"] = str(write_page(out, opened.graphs, drawn))
+        result["page"] = str(out / "explanations.html")
+        write_file(out / "explanations.html", render_page(opened.graphs, drawn))
     else:
         for item in show_steps(drawn, len(drawn), "drawing"):
             draw(opened.graphs, item, out / "drawings" / f"graph-{item.graph}.{form}")

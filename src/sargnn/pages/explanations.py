@@ -25,7 +25,7 @@ from sargnn.viz.graph import shades_of
 from sargnn.viz.layout import fit, pairs_of, positions_of
 from sargnn.viz.molecules import are_molecules, draw_molecule, molecule_positions
 
-__all__ = ["Explanation", "draw", "render_page", "write_page", "write_tables"]
+__all__ = ["Explanation", "draw", "render_page", "write_tables"]
 
 WIDTH, HEIGHT, MARGIN = 720.0, 540.0, 40.0
 SHADES = 64
@@ -86,21 +86,14 @@ def draw(graphs: GraphSet, item: Explanation, path: Path) -> None:
         viz.save(viz.draw_graph(graphs, item.graph, item.map, title=title, true_saliency=truth), path)
 
 
-def write_page(folder: Path, graphs: GraphSet, explained: Sequence[Explanation]) -> Path:
-    """Write ``explanations.html``; gives the page."""
-    page = folder / "explanations.html"
-    write_file(page, render_page(graphs, explained, f"Which nodes decided: {graphs.name}"))
-    return page
-
-
-def render_page(graphs: GraphSet, explained: Sequence[Explanation], title: str) -> str:
+def render_page(graphs: GraphSet, explained: Sequence[Explanation]) -> str:
     """The page of the ``explained`` graphs out of ``graphs``.
 
     >>> from sargnn.data.graphs import pack
     >>> layers = np.array([[0.2, 0.8]])
     >>> item = Explanation(0, Verdict("path", 0.9), layers, "mean", layers[0])
-    >>> page = render_page(pack([(2, [(0, 1), (1, 0)])]), [item], "two nodes")
-    >>> "<title>two nodes</title>" in page, " src=" in page
+    >>> page = render_page(pack([(2, [(0, 1), (1, 0)])], name="two"), [item])
+    >>> "<title>Which nodes decided: two</title>" in page, " src=" in page
     (True, False)
     """
     content = {
@@ -109,7 +102,7 @@ def render_page(graphs: GraphSet, explained: Sequence[Explanation], title: str) 
     }
     # "<" is the one character by which text inside a script element could end it.
     data = Markup(json.dumps(content, allow_nan=False).replace("<", "\\u003c"))
-    return render("explain.html.j2", title=title, data=data, width=WIDTH, height=HEIGHT)
+    return render("explain.html.j2", title=f"Which nodes decided: {graphs.name}", data=data, width=WIDTH, height=HEIGHT)
 
 
 def _drawing(graphs: GraphSet, item: Explanation) -> dict[str, Any]:
