@@ -41,12 +41,13 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(sargnn.__file__).parents[1])
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from sargnn.commands.trained_model import export
+from sargnn.export import export_model
+from sargnn.training.model_folder import load_model
 folder = Path(sys.argv[1])
 answers = {}
 for to in ("onnx", "torch-export"):
     for run in sorted(folder.glob(f"{to}/*")):
-        answers[run.name] = export(run, to, folder / f"{run.name}.{to}")
+        answers[run.name] = export_model(load_model(run), to, folder / f"{run.name}.{to}")
 (folder / "answers.json").write_text(json.dumps(answers))
 """
 

@@ -124,10 +124,7 @@ def test_ctrl_c_gives_status_130_one_line_and_a_run_to_go_on_with(graphs: GraphS
     assert out == ""
     *progress, last = [line for line in err.splitlines() if line]
     assert all(line.startswith("epoch ") for line in progress)
-    assert (
-        last
-        == "interrupted; what was saved is intact: `train --resume`, the same cv --out, search or reproduce goes on"
-    )
+    assert last == "Interrupted. Rerun with --resume, or repeat the same command."
 
     done = epochs_saved(run)
     assert {path.name for path in run.iterdir()} == FILES

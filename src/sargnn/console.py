@@ -1,4 +1,4 @@
-"""What a person sees while work goes on: a bar on a terminal, plain lines elsewhere, always on standard error."""
+"""Progress for people: a bar on a terminal, plain lines elsewhere, always on standard error."""
 
 from __future__ import annotations
 
@@ -33,12 +33,11 @@ def show_steps(items: Iterable[Any], total: int, name: str) -> Iterator[Any]:
 
 
 def show_study(whole: int = 0) -> Callable[[str, int, int, float | None], None]:
-    """A function to tell how far a study is: what it does, jobs done, jobs in all, seconds left.
+    """A function that shows the progress of a study: what it does, jobs done, jobs in all, seconds left.
 
-    ``whole``: the trainings of several studies that are gone through in turn, to tell how far all of them are.
+    ``whole``: the trainings of several studies that run in turn, to show the progress of all.
     """
-    last = 0.0
-    pace = _Pace(whole)
+    last, pace = 0.0, _Pace(whole)
 
     def show(what: str, done: int, total: int, left: float | None) -> None:
         nonlocal last
@@ -52,12 +51,10 @@ def show_study(whole: int = 0) -> Callable[[str, int, int, float | None], None]:
 
 
 class _Pace:
-    """How far a run over several studies is; the time left is at the pace so far."""
+    """The progress over several studies; the time left is at the pace so far."""
 
     def __init__(self, whole: int) -> None:
-        self.whole = whole
-        self.start = time.monotonic()
-        self.stage = ""
+        self.whole, self.start, self.stage = whole, time.monotonic(), ""
         self.earlier = self.now = self.found = 0  # jobs of the stages that ended, of this one, and done before the run
 
     def update(self, stage: str, done: int) -> None:
@@ -67,8 +64,7 @@ class _Pace:
 
     def __str__(self) -> str:
         done = self.earlier + self.now
-        computed = done - self.found
-        ahead = max(self.whole - done, 0)
+        computed, ahead = done - self.found, max(self.whole - done, 0)
         left = (time.monotonic() - self.start) / computed * ahead if computed else None
         return f"in all {min(done, self.whole)} of {self.whole}{_minutes(left)}"
 
@@ -86,31 +82,16 @@ def _describe(row: Row) -> str:
 
 
 def _show(items: Iterable[Any], total: int, done: int, name: str, describe: Callable[[Any], str]) -> Iterator[Any]:
+    """Pass the items on: with a bar on a terminal, with a plain line now and then elsewhere."""
     console = Console(stderr=True)
-    follow = _bar if console.is_terminal else _lines
-    return follow(items, total, done, name, describe, console)
-
-
-def _bar(
-    items: Iterable[Any], total: int, done: int, name: str, describe: Callable[[Any], str], console: Console
-) -> Iterator[Any]:
-    columns = (
-        TextColumn("{task.fields[name]}"),
-        MofNCompleteColumn(),
-        BarColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-    )
-    with Progress(*columns, console=console, transient=False) as progress:
-        task = progress.add_task("", total=total, completed=done, name=name)
-        for item in items:
-            progress.update(task, advance=1, description=describe(item))
-            yield item
-
-
-def _lines(
-    items: Iterable[Any], total: int, done: int, name: str, describe: Callable[[Any], str], console: Console
-) -> Iterator[Any]:
+    if console.is_terminal:
+        columns = (TextColumn("{task.fields[name]}"), MofNCompleteColumn(), BarColumn(), TimeRemainingColumn())
+        with Progress(*columns, TextColumn("{task.description}"), console=console) as progress:
+            task = progress.add_task("", total=total, completed=done, name=name)
+            for item in items:
+                progress.update(task, advance=1, description=describe(item))
+                yield item
+        return
     start = last = time.monotonic()
     text = ""
     for number, item in enumerate(items, 1):
@@ -118,12 +99,11 @@ def _lines(
         left = (now - start) / number * (total - done - number)
         text = f"{name} {done + number}/{total}  {describe(item)}  at most {left:.0f} s left".replace("    ", "  ")
         if now - last >= LINE_EVERY or number == 1:
-            last = now
-            console.print(text, soft_wrap=True, highlight=False, markup=False)
-            text = ""
+            note(text)
+            last, text = now, ""
         yield item
     if text:
-        console.print(text, soft_wrap=True, highlight=False, markup=False)
+        note(text)
 
 
 def table(title: str, rows: dict[str, Any]) -> None:

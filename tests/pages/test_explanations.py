@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from sargnn.data.graphs import pack
-from sargnn.pages.explanations import HEIGHT, WIDTH, ExplainedGraph, render_page
+from sargnn.pages.explanations import HEIGHT, WIDTH, Explanation, render_page
+from sargnn.tasks import Verdict
 
 EVIL = '</script><script>alert("x")</script>'
 PATH = [(0, 1), (1, 0), (1, 2), (2, 1)]
@@ -17,12 +18,14 @@ PATH = [(0, 1), (1, 0), (1, 2), (2, 1)]
 
 def page() -> str:
     graphs = pack(
-        [(3, PATH), (1, [])], name="two", node_names=["a", EVIL, "c", "d"], graph_names=[EVIL, "dot"],
+        [(3, PATH), (1, [])], name="<two>", node_names=["a", EVIL, "c", "d"], graph_names=[EVIL, "dot"],
         node_labels=[0, 1, 0, 0], node_label_names=["round", "square"],
     )  # fmt: skip
-    maps = {"mean": np.array([0.1, 0.8, 0.1]), "layer 0": np.array([0.2, 0.6, 0.2])}
-    items = [ExplainedGraph(0, "yes (90%)", maps), ExplainedGraph(1, "no (50%)", {"mean": np.ones(1)})]
-    return render_page(graphs, items, "Which nodes decided: <two>")
+    items = [
+        Explanation(0, Verdict("yes", 0.9), np.array([[0.2, 0.6, 0.2]]), "mean", np.array([0.1, 0.8, 0.1])),
+        Explanation(1, Verdict("no", 0.5), np.empty((0, 1)), "mean", np.ones(1)),
+    ]
+    return render_page(graphs, items)
 
 
 def content(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""A cross-validation on paper: the table of its folds, the confusion matrix, the learning curves."""
+"""The report of a cross-validation: the table of its folds, the confusion matrix, the learning curves."""
 
 from __future__ import annotations
 
@@ -69,10 +69,12 @@ def write_report(folder: Path, graphs: GraphSet, models: Sequence[ModelPage], co
     ``comparison``: ``models``, ``difference`` and ``p_value``, where two are compared.
     """
     write_file(folder / "report.md", markdown(graphs, models, comparison))
-    drawn = [
-        (each.summary, each.folds, _confusion(each, graphs, f"m{number}"), _curves(each, f"m{number}"))
-        for number, each in enumerate(models)
-    ]
+    drawn = []
+    for number, each in enumerate(models):
+        figure = viz.confusion_matrix(np.array(each.summary["confusion"]), graphs.classes)
+        confusion = Markup(viz.to_svg(figure, prefix=f"m{number}c"))
+        curves = [(fold, shown.draw(f"m{number}f{fold}")) for fold, shown in sorted(each.curves.items())]
+        drawn.append((each.summary, each.folds, confusion, curves))
     page = render("cross_validation.html.j2", graphs=graphs, models=drawn, comparison=comparison)
     write_file(folder / "report.html", page)
     return folder / "report.html"
@@ -118,12 +120,3 @@ def verdict(comparison: Answer) -> str:
         f"{first} minus {second}: {100 * comparison['difference']:+.1f} points; "
         f"p = {p} by the corrected resampled t-test (Nadeau & Bengio 2003)."
     )
-
-
-def _confusion(each: ModelPage, graphs: GraphSet, prefix: str) -> Markup:
-    counts = np.array(each.summary["confusion"])
-    return Markup(viz.to_svg(viz.confusion_matrix(counts, graphs.classes), prefix=f"{prefix}c"))
-
-
-def _curves(each: ModelPage, prefix: str) -> list[tuple[int, Markup]]:
-    return [(fold, curves.draw(f"{prefix}f{fold}")) for fold, curves in sorted(each.curves.items())]

@@ -28,9 +28,5 @@ def _environment() -> Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """The page that a template of ``pages/templates`` makes of ``values``.
-
-    >>> "sargnn" in render("figure.html.j2", sheet=sheet, drawing=drawing)  # doctest: +SKIP
-    True
-    """
+    """The page that a template of ``pages/templates`` makes of ``values``."""
     return _environment().get_template(template).render(**values)

@@ -49,7 +49,7 @@ class GalleryItem:
 
 @dataclass(frozen=True, eq=False)
 class TrainingReport:
-    """Everything that :func:`render` shows."""
+    """What :func:`render` shows."""
 
     title: str
     model: str
@@ -59,7 +59,7 @@ class TrainingReport:
     fold_sizes: Mapping[str, int]
     """Part (``train``, ``validation``, ``test``) to its number of graphs."""
     history: Sequence[Mapping[str, Any]]
-    """One row an epoch, as :func:`sargnn.viz.learning_curves` takes them."""
+    """One row per epoch, as :func:`sargnn.viz.learning_curves` takes them."""
     best_epoch: int
     results: Mapping[str, Mapping[str, int | float]]
     """Part to what :meth:`Task.measure` gives, and ``graphs``. The headline is ``test``, or the last part if there is
@@ -103,7 +103,7 @@ def render(report: TrainingReport) -> str:
         figure=_chart(task.figure(report.targets, report.values), "confusion"),
         curves=curves,
         gallery=[(item, _drawing(report.graphs, item, f"graph{i}")) for i, item in enumerate(report.gallery)],
-        colours=[viz.SALIENCY(share, bytes=True)[:3] for share in np.linspace(0, 1, 9)],
+        colours=[viz.SALIENCY(level, bytes=True)[:3] for level in np.linspace(0, 1, 9)],
     )
 
 
@@ -120,8 +120,7 @@ def choose_gallery(
     >>> choose_gallery(np.array([0, 0, 1, 1]), right, np.array([0.9, 0.8, 0.7, 0.6]), count=3)
     [2, 0, 3]
     """
-    generator = np.random.default_rng(seed)
-    order = generator.permutation(len(strata)).tolist()
+    order = np.random.default_rng(seed).permutation(len(strata)).tolist()
     good = [i for i in order if right[i]]
     wrong = sorted((i for i in order if not right[i]), key=lambda i: -confidence[i])
     wrongs = min(len(wrong), count, max(1, count // 3, count - len(good)))
@@ -157,14 +156,14 @@ def _drawing(graphs: GraphSet, item: GalleryItem, prefix: str) -> Markup:
 def _facts(graphs: GraphSet) -> dict[str, str]:
     """What a data set is, in a few words each."""
     inputs = []
-    if graphs.node_labels is not None:
-        inputs.append(_count(len(graphs.node_label_names) or int(graphs.node_labels.max(initial=-1)) + 1, "node label"))
-    if graphs.node_attributes is not None:
-        inputs.append(_count(graphs.node_attributes.shape[1], "node attribute"))
-    if graphs.edge_labels is not None:
-        inputs.append(_count(len(graphs.edge_label_names) or int(graphs.edge_labels.max(initial=-1)) + 1, "edge label"))
-    if graphs.edge_attributes is not None:
-        inputs.append(_count(graphs.edge_attributes.shape[1], "edge attribute"))
+    for kind, labels, names, attributes in (
+        ("node", graphs.node_labels, graphs.node_label_names, graphs.node_attributes),
+        ("edge", graphs.edge_labels, graphs.edge_label_names, graphs.edge_attributes),
+    ):
+        if labels is not None:
+            inputs.append(_count(len(names) or int(labels.max(initial=-1)) + 1, f"{kind} label"))
+        if attributes is not None:
+            inputs.append(_count(attributes.shape[1], f"{kind} attribute"))
     sizes = graphs.sizes if len(graphs) else np.zeros(1, int)
     return {
         "graphs": f"{len(graphs):,}",

@@ -8,12 +8,12 @@ from typing import Any
 __all__ = ["duration", "in_words", "percent", "settings_in_words"]
 
 
-def percent(share: float) -> str:
+def percent(fraction: float) -> str:
     """
     >>> percent(0.905)
     '90.5%'
     """
-    return f"{100 * share:.1f}%"
+    return f"{100 * fraction:.1f}%"
 
 
 def duration(seconds: float) -> str:

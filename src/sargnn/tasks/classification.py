@@ -58,7 +58,7 @@ class Classification(Task):
         if graphs.y is None:
             raise InputError(f"{graphs.name} has no class labels, expected them to compare with")
         index = {name: i for i, name in enumerate(self.classes)}
-        codes = np.array([index.get(name, -1) for name in graphs.classes], np.int64)[graphs.y]
+        codes: np.ndarray = np.array([index.get(name, -1) for name in graphs.classes], np.int64)[graphs.y]
         if (codes < 0).any():
             graph = int(np.argmax(codes < 0))
             got = f"got class {graphs.classes[graphs.y[graph]]!r} in graph {graph} of {graphs.name}"
@@ -112,7 +112,7 @@ class Classification(Task):
         return outputs.double().softmax(1).cpu().numpy()
 
     def decide(self, values: np.ndarray) -> np.ndarray:
-        return values.argmax(axis=1)
+        return np.asarray(values.argmax(axis=1))
 
     def measure(self, targets: np.ndarray, values: np.ndarray) -> dict[str, Any]:
         predicted = self.decide(values)
@@ -162,7 +162,7 @@ class Classification(Task):
         return viz.confusion_matrix(np.array(self.details(targets, values)["confusion"]), self.classes)
 
     def right(self, targets: np.ndarray, values: np.ndarray) -> np.ndarray:
-        return self.decide(values) == targets
+        return np.asarray(self.decide(values) == targets)
 
     def to_json(self) -> dict[str, Any]:
         return {"classes": list(self.classes)}

@@ -6,18 +6,7 @@ No function touches ``pyplot``, so all of them work without a display and none k
 from sargnn.viz.charts import confusion_matrix, learning_curves, size_histogram
 from sargnn.viz.files import save, to_svg
 from sargnn.viz.graph import draw_graph
-from sargnn.viz.style import (
-    ACCENT,
-    COLOURS,
-    CONTRAST,
-    INK,
-    LINE,
-    MUTED,
-    PAPER,
-    SALIENCY,
-    house_style,
-    logarithmic,
-)
+from sargnn.viz.style import ACCENT, COLOURS, CONTRAST, INK, LINE, MUTED, PAPER, SALIENCY, house_style, logarithmic
 
 __all__ = [
     "ACCENT", "COLOURS", "CONTRAST", "INK", "LINE", "MUTED", "PAPER", "SALIENCY",

@@ -74,7 +74,7 @@ def learning_curves(
 
 @house_style()
 def confusion_matrix(matrix: np.ndarray, classes: Sequence[str]) -> Figure:
-    """Counts ``matrix[true, predicted]``, each with its share of the row; the shade is the share.
+    """Counts ``matrix[true, predicted]``, each with its fraction of the row; the shade is the fraction.
 
     >>> figure = confusion_matrix(np.array([[8, 2], [0, 5]]), ["no", "yes"])
     >>> [text.get_text() for text in figure.axes[0].texts]
@@ -83,19 +83,20 @@ def confusion_matrix(matrix: np.ndarray, classes: Sequence[str]) -> Figure:
     matrix = np.asarray(matrix)
     count = len(classes)
     if matrix.shape != (count, count):
-        raise InputError(f"got a matrix of shape {matrix.shape}, expected {(count, count)}: one row and column a class")
-    share = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
+        raise InputError(f"got a matrix of shape {matrix.shape}, expected {(count, count)}: a row and column per class")
+    fraction = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     cell = float(np.clip(3.4 / count, 0.44, 0.95))
     names = [printable(name, 18) for name in classes]
     figure = Figure(figsize=(cell * count + 1.4, cell * count + 1.0), layout="constrained")
     axes = figure.subplots()
-    seen = np.ma.masked_where(matrix == 0, share)
+    seen = np.ma.masked_where(matrix == 0, fraction)
     axes.pcolormesh(seen, cmap=SALIENCY, vmin=0, vmax=1, edgecolors=PAPER, linewidth=1.5)
     font = float(np.clip(cell * 14, 6.2, 12))
     for true, predicted in np.argwhere(matrix > 0):
-        look: dict[str, Any] = {"ha": "center", "color": readable_on(share[true, predicted])}
+        part = fraction[true, predicted]
+        look: dict[str, Any] = {"ha": "center", "color": readable_on(part)}
         axes.text(predicted + 0.5, true + 0.5, f"{matrix[true, predicted]}", va="bottom", fontsize=font, **look)
-        axes.text(predicted + 0.5, true + 0.54, f"{share[true, predicted]:.0%}", va="top", fontsize=0.8 * font, **look)
+        axes.text(predicted + 0.5, true + 0.54, f"{part:.0%}", va="top", fontsize=0.8 * font, **look)
     ticks = np.arange(count) + 0.5
     crowded = max(len(name) for name in names) * 5 > cell * 72
     slanted: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
@@ -119,13 +120,13 @@ def size_histogram(graphs: GraphSet) -> Figure:
     """
     if not len(graphs):
         raise InputError(f"got no graphs, expected at least one, in {graphs.name}")
-    labelled = graphs.y is not None and len(graphs.classes) > 0
+    y = graphs.y if graphs.classes else None
     figure = Figure(figsize=(9, 2.3), layout="constrained")
-    axes = figure.subplots(1, 2 + labelled)
+    axes = figure.subplots(1, 2 if y is None else 3)
     _histogram(axes[0], graphs.sizes, "Nodes per graph")
     _histogram(axes[1], np.concatenate(list(map(_undirected_edges, SetChunks(graphs)))), "Edges per graph")
-    if labelled:
-        _class_bars(axes[2], np.bincount(graphs.y, minlength=len(graphs.classes)), graphs.classes)  # type: ignore[arg-type]
+    if y is not None:
+        _class_bars(axes[2], np.bincount(y, minlength=len(graphs.classes)), graphs.classes)
     return figure
 
 
@@ -164,18 +165,9 @@ def _histogram(axes: Axes, values: np.ndarray, title: str) -> None:
 def _class_bars(axes: Axes, counts: np.ndarray, classes: Sequence[str], most: int = 15) -> None:
     shown = np.sort(np.argsort(-counts, kind="stable")[:most])
     names = [printable(classes[c], 16) for c in shown]
-    places = np.arange(len(shown))
-    axes.barh(places, counts[shown], color=ACCENT, height=0.7)
-    for place, count in zip(places, counts[shown], strict=True):
-        label: dict[str, Any] = {
-            "xytext": (4, 0),
-            "textcoords": "offset points",
-            "va": "center",
-            "color": MUTED,
-            "fontsize": 7,
-        }
-        axes.annotate(f"{count:,}", (count, place), **label)
-    axes.set_yticks(places, names, fontsize=7 if len(shown) > 6 else 8)
+    bars = axes.barh(np.arange(len(shown)), counts[shown], color=ACCENT, height=0.7)
+    axes.bar_label(bars, [f"{count:,}" for count in counts[shown]], padding=4, color=MUTED, fontsize=7)
+    axes.set_yticks(np.arange(len(shown)), names, fontsize=7 if len(shown) > 6 else 8)
     axes.invert_yaxis()
     axes.margins(x=0.2)
     axes.set_xticks([])

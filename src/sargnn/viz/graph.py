@@ -16,7 +16,7 @@ from sargnn.errors import InputError
 from sargnn.viz.layout import PANEL, fit, pairs_of, positions_of
 from sargnn.viz.style import MUTED, SALIENCY, house_style, printable, readable_on
 
-__all__ = ["checked_saliency", "colour_limits", "draw_graph", "draw_panel", "node_diameter"]
+__all__ = ["checked_saliency", "colour_limits", "draw_graph", "draw_panel", "node_diameter", "shades_of"]
 
 STRIP = 0.35
 MARGIN = 16.0
@@ -114,23 +114,22 @@ def draw_panel(ax: Axes, one: GraphSet, positions: np.ndarray, saliency: np.ndar
         linewidth=np.clip(min(0.08 * diameter, 150 / max(len(pairs), 1)), 0.15, 1.3),
     )  # fmt: skip
     ax.add_patch(edges)
-    low, high = colour_limits(saliency)
-    share = (saliency - low) / (high - low)
-    level = np.round(share * (SIZE_LEVELS - 1))
+    shade = shades_of(saliency)
+    level = np.round(shade * (SIZE_LEVELS - 1))
     for step in np.unique(level):  # the most salient nodes come last, on top
         nodes = np.flatnonzero(level == step)
         size = diameter * (0.6 + 0.4 * step / (SIZE_LEVELS - 1))
         ax.scatter(
-            points[nodes, 0], points[nodes, 1], s=[size**2], c=SALIENCY(share[nodes]), edgecolors=MUTED,
+            points[nodes, 0], points[nodes, 1], s=[size**2], c=SALIENCY(shade[nodes]), edgecolors=MUTED,
             linewidths=min(0.6, 0.06 * diameter), zorder=2, rasterized=pixels, clip_on=False,
         )  # fmt: skip
     if one.node_labels is not None and one.node_label_names and one.num_nodes <= LABELLED:
-        _draw_labels(ax, [one.node_label_names[label] for label in one.node_labels], points, share, diameter)
+        _draw_labels(ax, [one.node_label_names[label] for label in one.node_labels], points, shade, diameter)
     return points
 
 
-def _draw_labels(ax: Axes, names: list[str], points: np.ndarray, share: np.ndarray, diameter: float) -> None:
-    for name, (x, y), value in zip(names, points, share, strict=True):
+def _draw_labels(ax: Axes, names: list[str], points: np.ndarray, shade: np.ndarray, diameter: float) -> None:
+    for name, (x, y), value in zip(names, points, shade, strict=True):
         name = printable(name, 5)
         size = diameter * (0.6 + 0.4 * value) * min(0.55, 1.3 / max(len(name), 1))
         ax.text(x, y, name, fontsize=size, color=readable_on(value), ha="center", va="center_baseline", zorder=3)
@@ -154,6 +153,16 @@ def colour_limits(saliency: np.ndarray) -> tuple[float, float]:
     return low, low + (reach or 1.0)
 
 
+def shades_of(saliency: np.ndarray) -> np.ndarray:
+    """float [n]: where each value lies between the ends of the colour scale, 0 to 1.
+
+    >>> shades_of(np.array([0.0, 0.2, 0.8])).tolist()
+    [0.0, 0.25, 1.0]
+    """
+    low, high = colour_limits(saliency)
+    return (saliency - low) / (high - low)
+
+
 def _edge_path(points: np.ndarray, pairs: np.ndarray, diameter: float) -> Curve:
     """All edges as one curve, which SVG stores in a tenth of the space; a self-loop is a ring away from other edges."""
     source, target = pairs[pairs[:, 0] != pairs[:, 1]].T
@@ -173,7 +182,7 @@ def _edge_path(points: np.ndarray, pairs: np.ndarray, diameter: float) -> Curve:
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9)
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9))
 
 
 def node_diameter(points: np.ndarray) -> float:

@@ -47,7 +47,7 @@ def fit(positions: np.ndarray, width: float, height: float, margin: float) -> np
     low, high = positions.min(axis=0), positions.max(axis=0)
     extent = np.maximum(high - low, 1e-9)  # of one node, or of nodes in one place: any scale will do
     scale = min((width - 2 * margin) / extent[0], (height - 2 * margin) / extent[1])
-    return (positions - (low + high) / 2) * scale + np.array([width, height]) / 2
+    return np.asarray((positions - (low + high) / 2) * scale + np.array([width, height]) / 2)
 
 
 def _lay_out(adjacency: csr_array) -> np.ndarray:
@@ -59,7 +59,7 @@ def _lay_out(adjacency: csr_array) -> np.ndarray:
     positions = positions - positions.mean(axis=0)
     _, _, axes = np.linalg.svd(positions, full_matrices=False)
     axes *= np.sign(axes[np.arange(2), np.abs(axes).argmax(axis=1)])[:, None]  # one of the two mirror images, always
-    return positions @ axes.T / _edge_length(positions, adjacency)
+    return np.asarray(positions @ axes.T / _edge_length(positions, adjacency))
 
 
 def _kamada_kawai(adjacency: csr_array) -> np.ndarray:
@@ -93,7 +93,7 @@ def _pivot(adjacency: csr_array) -> np.ndarray:
     squared = shortest_path(adjacency, unweighted=True, indices=pivots).T ** 2
     centred = squared - squared.mean(axis=0) - squared.mean(axis=1, keepdims=True) + squared.mean()
     left, scale, _ = np.linalg.svd(centred, full_matrices=False)
-    positions = left[:, :2] * scale[:2]
+    positions: np.ndarray = left[:, :2] * scale[:2]
     return positions / _edge_length(positions, adjacency) + np.random.default_rng(0).normal(0, 0.05, positions.shape)
 
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from sargnn.data.chemistry import atom_symbols, bond_orders
 from sargnn.data.graphs import GraphSet
-from sargnn.viz.graph import checked_saliency, colour_limits
+from sargnn.viz.graph import checked_saliency, shades_of
 from sargnn.viz.style import SALIENCY
 
-__all__ = ["are_molecules", "draw_molecule", "molecule_positions", "shades_of"]
+__all__ = ["are_molecules", "draw_molecule", "molecule_positions"]
 
 SIZE = (680, 540)
 DARKEST = 0.7
@@ -33,9 +33,9 @@ def draw_molecule(graphs: GraphSet, graph: int, saliency: np.ndarray, vector: bo
 
     one = graphs[graph]
     molecule = _rdkit_molecule(one)
-    share = shades_of(checked_saliency(saliency, one, graph, "saliency"))
-    colours = {atom: tuple(SALIENCY(DARKEST * value)[:3]) for atom, value in enumerate(share.tolist())}
-    radii = {atom: 0.2 + 0.25 * value for atom, value in enumerate(share.tolist())}
+    shades = shades_of(checked_saliency(saliency, one, graph, "saliency"))
+    colours = {atom: tuple(SALIENCY(DARKEST * value)[:3]) for atom, value in enumerate(shades.tolist())}
+    radii = {atom: 0.2 + 0.25 * value for atom, value in enumerate(shades.tolist())}
     drawer = (rdMolDraw2D.MolDraw2DSVG if vector else rdMolDraw2D.MolDraw2DCairo)(*SIZE)
     options: Any = drawer.drawOptions()
     options.useBWAtomPalette()
@@ -55,16 +55,6 @@ def molecule_positions(graphs: GraphSet, graph: int) -> np.ndarray:
     return np.array(_rdkit_molecule(graphs[graph]).GetConformer().GetPositions())[:, :2]
 
 
-def shades_of(saliency: np.ndarray) -> np.ndarray:
-    """float [n]: where each value lies on the colour scale, 0 to 1, as in :func:`sargnn.viz.draw_graph`.
-
-    >>> shades_of(np.array([0.0, 0.2, 0.8])).tolist()
-    [0.0, 0.25, 1.0]
-    """
-    low, high = colour_limits(saliency)
-    return (saliency - low) / (high - low)
-
-
 def _rdkit_molecule(one: GraphSet) -> Any:
     """A graph of one molecule as RDKit's, with its layout."""
     from rdkit import Chem
@@ -77,8 +67,9 @@ def _rdkit_molecule(one: GraphSet) -> Any:
         atom = Chem.Atom(symbol)
         atom.SetNoImplicit(True)
         molecule.AddAtom(atom)
+    edges = set(zip(*one.edges.tolist(), strict=True))
     for (source, target), order in zip(one.edges.T.tolist(), orders.tolist(), strict=True):
-        if source < target or (source > target and not _has_edge(one, target, source)):
+        if source < target or (source > target and (target, source) not in edges):
             molecule.AddBond(source, target, getattr(Chem.BondType, order.upper()))
     for bond in molecule.GetBonds():
         if bond.GetBondType() == Chem.BondType.AROMATIC:
@@ -88,7 +79,3 @@ def _rdkit_molecule(one: GraphSet) -> Any:
     Chem.FastFindRings(molecule)
     rdDepictor.Compute2DCoords(molecule)
     return molecule
-
-
-def _has_edge(one: GraphSet, source: int, target: int) -> bool:
-    return bool(((one.edges[0] == source) & (one.edges[1] == target)).any())

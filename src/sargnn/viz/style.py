@@ -30,7 +30,7 @@ SALIENCY = LinearSegmentedColormap.from_list(
 )
 """Cream to plum. CIELAB lightness falls evenly from 96 to 20: equal steps of saliency look equal, in grey too."""
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {  # matplotlib has a type of its own for these keys
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8,
@@ -63,7 +63,7 @@ STYLE: dict[str, Any] = {
 @contextmanager
 def house_style() -> Iterator[None]:
     """The look of every figure; also a decorator."""
-    with mpl.rc_context(STYLE):  # type: ignore[arg-type]
+    with mpl.rc_context(STYLE):
         yield
 
 
@@ -75,9 +75,9 @@ def logarithmic(axes: Axes) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def readable_on(share: float) -> tuple[float, float, float, float]:
-    """The end of the colour scale that stands out from the colour at ``share`` of it."""
-    return SALIENCY(1.0 if share < 0.5 else 0.0)
+def readable_on(level: float) -> tuple[float, float, float, float]:
+    """The end of the colour scale that stands out from the colour at ``level``, 0 to 1."""
+    return SALIENCY(1.0 if level < 0.5 else 0.0)
 
 
 def printable(text: str, most: int) -> str:

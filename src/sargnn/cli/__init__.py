@@ -1,0 +1,94 @@
+"""The command line, one file per command: parse, call the library, print.
+
+What a command needs is imported when it runs: ``--help`` must not wait for PyTorch.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+
+import sargnn
+from sargnn.allocator import keep_freed_memory
+from sargnn.cli import (
+    bench,
+    calibrate,
+    cv,
+    data,
+    evaluate,
+    explain,
+    explain_compare,
+    export,
+    predict,
+    quickstart,
+    reproduce,
+    search,
+    train,
+)
+from sargnn.console import note
+from sargnn.errors import Diverged, InputError
+
+__all__ = ["app", "main"]
+
+UsageError: Any = typer.BadParameter.__bases__[0]  # click's, which newer releases of Typer carry inside
+
+app = typer.Typer(
+    name="sargnn",
+    help="Graph classification that shows which nodes decided.",
+    no_args_is_help=True,
+    invoke_without_command=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (
+    quickstart.quickstart, train.train, evaluate.evaluate, predict.predict, calibrate.calibrate, export.export,
+    search.search, explain.explain, explain_compare.explain_compare, cv.cv, reproduce.reproduce, bench.bench,
+):  # fmt: skip
+    app.command()(command)
+app.add_typer(data.app, name="data")
+
+
+@app.callback()
+def common(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+) -> None:
+    if version:
+        print(sargnn.__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line. Exit status: 0 done, 2 the input or the call is wrong, 130 interrupted, 1 anything else."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        # A name that the terminal cannot show must not cost the answer.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    # More threads make steps this small slower, especially on a busy machine. PyTorch reads this when it is imported,
+    # which is later.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    keep_freed_memory()
+    try:
+        status = app(standalone_mode=False)
+    except (InputError, Diverged) as error:
+        _complain(str(error))
+        status = 2 if isinstance(error, InputError) else 1
+    except UsageError as error:
+        _complain(error.format_message(), f" ({error.ctx.command_path} --help)" if error.ctx else "")
+        status = 2
+    except (typer.Abort, KeyboardInterrupt):
+        status = 130
+    except BrokenPipeError:
+        status = 1
+    if status == 130:  # some releases of Typer raise at Ctrl-C, others return this
+        note("Interrupted. Rerun with --resume, or repeat the same command.")
+    sys.exit(status or 0)
+
+
+def _complain(problem: str, where: str = "") -> None:
+    """One line, whatever was typed or read; a call without arguments has been answered with the help already."""
+    if problem:
+        note(f"error: {' '.join(problem.splitlines())}{where}")

@@ -1,0 +1,41 @@
+"""``sargnn calibrate``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sargnn.cli.answers import Answer, answer
+from sargnn.cli.options import Data, Device, Json, OwnModel, Run
+from sargnn.errors import InputError
+
+
+def calibrate(
+    run: Run,
+    data: Data,
+    part: Annotated[
+        str, typer.Option("--part", help="Labelled graphs that the model was not trained on: validation, test, or all.")
+    ] = "validation",
+    coverage: Annotated[float, typer.Option("--coverage", help="Of the sets that are tried on the test part.")] = 0.9,
+    model: OwnModel = None,
+    device: Device = "cpu",
+    as_json: Json = False,
+) -> None:
+    """Find the temperature and the conformal scores of a model, and save them with it."""
+    from sargnn.tasks.calibration import assess
+    from sargnn.training import calibration
+    from sargnn.training.open_run import open_run
+
+    opened = open_run(run, data, part, device=device, model=model, labelled=True)
+    if opened.parts and part in ("all", "train"):
+        raise InputError(f"--part: got {part}, expected graphs that the model was not trained on, such as validation")
+    held_out = calibration.calibrate(opened.trained, opened.graphs, opened.index)
+    calibration.save_calibration(run, held_out)
+    file = str(run / calibration.FILE)
+    result: Answer = {**opened.counts, "temperature": held_out.temperature, "file": file}
+    if part != "test" and len(test := opened.parts.get("test", ())):
+        others = opened.graphs.subset(test)
+        true, probabilities = opened.trained.task.targets(others), opened.trained.predict(others).probabilities
+        result |= {f"test_{name}": value for name, value in assess(held_out, true, probabilities, coverage).items()}
+    answer(result, as_json, f"{run} on {data}")

@@ -1,0 +1,52 @@
+"""``sargnn cv``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sargnn.cli.answers import answer
+from sargnn.cli.options import Data, Device, Json, Seed, Set, Split, load_noted
+from sargnn.errors import InputError
+
+
+def cv(
+    data: Data,
+    model: Annotated[
+        list[str] | None, typer.Option("--model", help="A model, by default sargnn-plus; give two to compare.")
+    ] = None,
+    assignments: Set = None,
+    grid: Annotated[
+        list[str] | None, typer.Option("--grid", metavar="KEY=A,B", help="Values to select from on the inner hold-out.")
+    ] = None,
+    folds: Annotated[int, typer.Option("--folds", help="Outer folds.")] = 10,
+    repeats: Annotated[int, typer.Option("--repeats", help="Trainings of the selected setting in each fold.")] = 3,
+    split: Split = None,
+    seed: Seed = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="A folder for the rows and a report. Rerun with this folder to continue."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Processes that train side by side; on a CPU by default its cores.")
+    ] = None,
+    device: Device = "cpu",
+    as_json: Json = False,
+) -> None:
+    """Estimate accuracy honestly: nested cross-validation with selection on inner hold-outs."""
+    from sargnn.data.sources import require_two_classes
+    from sargnn.studies.bundles import cores
+    from sargnn.studies.cross_validation import CrossValidation, cross_validate, in_words
+    from sargnn.training.hardware import find_device
+    from sargnn.training.settings import DEFAULT_MODEL
+
+    plan = CrossValidation(model or [DEFAULT_MODEL], assignments or [], grid or [], folds, repeats, split, seed or 0)
+    if workers is not None and workers < 1:
+        raise InputError(f"--workers: got {workers}, expected at least 1")
+    where, graphs = find_device(device), load_noted(data)
+    require_two_classes(graphs)
+    # A GPU trains all folds at once in one process; the cores of a CPU take one fold each.
+    found = cross_validate(graphs, data, plan, out, workers or (cores() if where.type == "cpu" else 1), where)
+    answer(found if as_json else in_words(found), as_json, f"cross-validation on {data}")

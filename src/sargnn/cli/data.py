@@ -1,0 +1,127 @@
+"""``sargnn data``: look at data sets, check them, convert them, make them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sargnn.cli.answers import Answer, answer
+from sargnn.cli.options import Data, Json, Labels, Seed, Smiles, load_noted
+from sargnn.console import note
+from sargnn.errors import InputError
+
+app = typer.Typer(help="Look at data sets, check them, make them.", no_args_is_help=True)
+
+
+@app.command("list")
+def known(as_json: Json = False) -> None:
+    """The known data sets."""
+    from sargnn.data.sources import KNOWN
+
+    result = {
+        name: f"{k.graphs} graphs, {k.nodes} nodes, {k.edges} directed edges, {k.classes} classes"
+        for name, k in KNOWN.items()
+    }
+    answer(result, as_json, "known data sets")
+
+
+@app.command()
+def info(data: Data, as_json: Json = False) -> None:
+    """Counts of a data set, and its fingerprint."""
+    import numpy as np
+
+    graphs = load_noted(data, labelled=None)
+    y, sizes = graphs.y, graphs.sizes
+    result = {
+        "name": graphs.name, "graphs": len(graphs), "nodes": graphs.num_nodes, "edges": graphs.num_edges,
+        "classes": len(graphs.classes), "class_names": list(graphs.classes),
+        "graphs_per_class": None if y is None else np.bincount(y, minlength=len(graphs.classes)).tolist(),
+        "nodes_per_graph": {"least": int(sizes.min()), "mean": float(sizes.mean()), "most": int(sizes.max())},
+        "node_labels": len(graphs.node_label_names),
+        "node_attributes": 0 if graphs.node_attributes is None else graphs.node_attributes.shape[1],
+        "edge_labels": len(graphs.edge_label_names),
+        "edge_attributes": 0 if graphs.edge_attributes is None else graphs.edge_attributes.shape[1],
+        "true_saliency": graphs.true_saliency is not None,
+        "fingerprint": graphs.fingerprint,
+    }  # fmt: skip
+    answer(result, as_json, data)
+
+
+@app.command()
+def check(
+    data: Data,
+    labels: Labels = None,
+    smiles: Smiles = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Also write a page with plots into this folder.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Read a data set, say what it is like, and list everything that is wrong with it."""
+    from sargnn.data.check import check, summary
+
+    report = check(data, labels=labels, smiles=smiles)
+    result: Answer = {"problems": [problem.to_json() for problem in report.problems]}
+    if report.count > len(report.problems):
+        result["problems_in_all"] = report.count
+    result |= {} if report.graphs is None else summary(report.graphs)
+    if out is not None:
+        from sargnn.pages.data_check import write_check_page
+
+        result["page"] = str(write_check_page(out, data, report, result))
+    if not as_json:
+        for problem in result["problems"]:
+            note(f"problem: {' '.join(problem['problem'].splitlines())}")
+        result["problems"] = report.count
+    answer(result, as_json, data)
+    if report.problems:
+        raise typer.Exit(2)
+
+
+@app.command()
+def convert(
+    data: Data,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file or folder to write, which must be new.")],
+    to: Annotated[
+        str | None,
+        typer.Option("--to", help="graphset, tu, csv, jsonl or graphml; default: graphset, or jsonl for FILE.jsonl."),
+    ] = None,
+    labels: Labels = None,
+    smiles: Smiles = None,
+    as_json: Json = False,
+) -> None:
+    """Write a data set in another form."""
+    from sargnn.data.io.convert import convert
+    from sargnn.data.sources import load
+
+    graphs = load(data, labels=labels, smiles=smiles, labelled=None)
+    form = to or ("jsonl" if out.suffix.lower() == ".jsonl" else "graphset")
+    notes = [*graphs.notes, *convert(graphs, out, form)]
+    result = {"written": str(out), "form": form, "graphs": len(graphs), "fingerprint": graphs.fingerprint}
+    answer({**result, "notes": notes}, as_json, f"{data} to {out}")
+
+
+@app.command()
+def generate(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="triangles or motifs.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder to write; use it as DATA.")],
+    train: Annotated[int, typer.Option("--train", help="Training graphs (triangles).")] = 30000,
+    validation: Annotated[int, typer.Option("--validation", help="Validation graphs (triangles).")] = 5000,
+    test: Annotated[int, typer.Option("--test", help="Test graphs (triangles).")] = 5000,
+    test_large: Annotated[int, typer.Option("--test-large", help="Test graphs of 26-100 nodes (triangles).")] = 5000,
+    graphs: Annotated[int, typer.Option("--graphs", help="Graphs in all (motifs).")] = 1000,
+    seed: Seed = None,
+    as_json: Json = False,
+) -> None:
+    """Make a data set whose true saliency is known."""
+    from sargnn.data.synthetic import motifs, triangles
+
+    if kind not in ("triangles", "motifs"):
+        raise InputError(f"got kind '{kind}', expected triangles or motifs")
+    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
+        raise InputError(f"--out: {out} is not empty, expected a new folder")
+    sizes = (train, validation, test, test_large)
+    made = triangles(*sizes, seed=seed or 0) if kind == "triangles" else motifs(graphs, seed=seed or 0)
+    made.save(out)
+    counts = {"graphs": len(made), "nodes": made.num_nodes, "edges": made.num_edges}
+    answer({"folder": str(out), **counts, "fingerprint": made.fingerprint}, as_json, out)

@@ -1,0 +1,29 @@
+"""``sargnn evaluate``."""
+
+from __future__ import annotations
+
+from sargnn.cli.answers import Answer, answer
+from sargnn.cli.options import Data, Device, Json, OwnModel, Part, Run
+from sargnn.console import note
+
+
+def evaluate(
+    run: Run, data: Data, part: Part = "all", model: OwnModel = None, device: Device = "cpu", as_json: Json = False
+) -> None:
+    """Score a trained model on labelled graphs."""
+    import numpy as np
+
+    from sargnn.training.open_run import open_run
+    from sargnn.training.run import score
+
+    opened = open_run(run, data, part, device=device, model=model, labelled=True)
+    trained, graphs = opened.trained, opened.chosen
+    prediction = trained.predict(graphs)
+    scores = score(trained, graphs, prediction, np.arange(len(graphs)))
+    result: Answer = {"model": trained.settings.name, **scores, **opened.counts}
+    if part == "all" and opened.parts and not opened.left_out:
+        main = trained.task.metrics[0].key
+        parts = {name: index for name, index in opened.parts.items() if len(index)}
+        result["parts"] = {name: score(trained, graphs, prediction, index)[main] for name, index in parts.items()}
+        note("these graphs were trained on, except the test part: use its accuracy")
+    answer(result, as_json, f"{run} on {data}")

@@ -1,0 +1,100 @@
+"""The options that commands share, and what they stand for."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sargnn.console import note
+from sargnn.errors import InputError
+
+if TYPE_CHECKING:
+    from sargnn.data.graphs import GraphSet
+    from sargnn.training.settings import Settings
+
+__all__ = [
+    "Config", "Data", "Device", "Json", "Labels", "Model", "NewRun", "OwnModel", "Part", "Run", "Seed", "Set", "Smiles",
+    "Split", "check_choice", "command_line", "load_noted", "new_folder", "settings_of",
+]  # fmt: skip
+
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="A known name (see `sargnn data list`), any TU name, or a path.")
+]
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="A model folder written by `sargnn train`.")]
+NewRun = Annotated[Path | None, typer.Option("--out", help="The folder of the run; default: a new one under runs/.")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="sargnn-plus, recommended and the default; sargnn-large; the paper's sar-gcn, sar-gin, sar-sage, sar-gat; "
+        "their base models gcn, gin, sage, gat; as-published; or a compared system: chebygin, sagpool, deepsets, "
+        "graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, dss-gnn, slim, dgm, topological-forest; or "
+        "a model of your own, package.module:Class.",
+    ),
+]
+OwnModel = Annotated[
+    str | None,
+    typer.Option("--model", help="Allow the code of a run with a model of your own: package.module:Class."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Any config field: training.epochs=50, model.fusion=scaling."),
+]
+Config = Annotated[Path | None, typer.Option("--config", help="A TOML or JSON file of settings.")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Of weights, split and order of graphs.")]
+Device = Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:N or auto.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="One JSON object on standard output, everything else on standard error.")
+]
+Labels = Annotated[str | None, typer.Option("--labels", help="The column or graph attribute that holds the class.")]
+Smiles = Annotated[str | None, typer.Option("--smiles", help="The column of a CSV file that holds SMILES.")]
+Split = Annotated[
+    Path | None, typer.Option("--split", help="A split file in the published JSON form, or scaffold (of molecules).")
+]
+Part = Annotated[
+    str, typer.Option("--part", help="Which graphs: all, or train, validation, test of the run's own split.")
+]
+
+
+def check_choice(name: str, value: str, known: Iterable[str]) -> None:
+    """Refuse a ``value`` of the option ``name`` that is not one of the known words.
+
+    >>> check_choice("--format", "png", ("png", "svg"))
+    """
+    if value not in known:
+        raise InputError(f"{name}: got {value!r}, expected one of {', '.join(known)}")
+
+
+def command_line() -> str:
+    """What the user typed, for the report."""
+    return shlex.join(["sargnn", *sys.argv[1:]])
+
+
+def load_noted(data: str, labelled: bool | None = True) -> GraphSet:
+    """The graphs of ``data``; the notes of reading them go to standard error."""
+    from sargnn.data.sources import load
+
+    graphs = load(data, labelled=labelled)
+    for text in graphs.notes:
+        note(f"{graphs.name}: {text}")
+    return graphs
+
+
+def new_folder(name: str) -> Path:
+    """``runs/NAME``, or the first of ``runs/NAME-2``, ``-3``, ... that does not exist."""
+    name = re.sub(r"[^\w.-]+", "-", name)  # the name of a data set comes from a file and may be anything
+    numbered = (Path("runs") / (name if n == 1 else f"{name}-{n}") for n in range(1, 1_000_000))
+    return next(path for path in numbered if not path.exists())
+
+
+def settings_of(model: str | None, assignments: list[str] | None, config: Path | None, seed: int | None) -> Settings:
+    """The settings that ``--model``, ``--set``, ``--config`` and ``--seed`` ask for."""
+    from sargnn.training.settings import read_settings
+
+    return read_settings(model, assignments or [], config, seed)

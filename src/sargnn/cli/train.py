@@ -1,0 +1,107 @@
+"""``sargnn train``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sargnn.cli.answers import Answer, answer
+from sargnn.cli.options import (
+    Config,
+    Data,
+    Device,
+    Json,
+    Model,
+    NewRun,
+    Seed,
+    Set,
+    Split,
+    command_line,
+    load_noted,
+    new_folder,
+    settings_of,
+)
+from sargnn.console import note, show_epochs
+from sargnn.errors import InputError
+
+if TYPE_CHECKING:
+    from sargnn.data.graphs import GraphSet
+    from sargnn.data.splits import Fold
+    from sargnn.training.run import TrainingRun
+
+
+def train(
+    data: Data,
+    out: NewRun = None,
+    model: Model = None,
+    assignments: Set = None,
+    config: Config = None,
+    seed: Seed = None,
+    device: Device = "cpu",
+    split: Split = None,
+    fold: Annotated[int, typer.Option("--fold", help="Which fold of the split file, from 0.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out where it stopped.")] = False,
+    track: Annotated[list[str] | None, typer.Option("--track", help="Also log the run: tensorboard.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a model, score it on held-out graphs, save it, and write a report."""
+    from sargnn.training.hardware import find_device
+    from sargnn.training.run import TrainingRun
+
+    settings, where = settings_of(model, assignments, config, seed), find_device(device)
+    graphs = load_noted(data)
+    if resume and out is None:
+        raise InputError("--resume: got no --out, expected the folder of the run to continue")
+    folder = out or new_folder(f"{graphs.name}-{settings.name}")
+    chosen = _fold(split, fold, graphs)
+    run = TrainingRun.start(
+        graphs, settings, folder, fold=chosen, device=where, resume=resume, command=command_line()
+    )  # fmt: skip
+    report = train_shown(run, track or [])
+    result: Answer = {"run": str(folder), "model": settings.name}
+    result |= {"validation_accuracy": None, "test_accuracy": None}  # for a split without such graphs
+    result |= {f"{part.replace('-', '_')}_accuracy": scores["accuracy"] for part, scores in run.scores.items()}
+    if test := run.scores.get("test"):
+        result["test_interval"] = [test["low"], test["high"]]
+        result["test_balanced_accuracy"] = test["balanced_accuracy"]
+        result |= {} if test.get("saliency_auc") is None else {"saliency_auc": test["saliency_auc"]}
+    result |= {"epochs": len(run.state.history), "best_epoch": run.state.best_epoch}
+    answer(result | {"train_seconds": run.seconds, "report": str(report)}, as_json, f"trained on {data}")
+
+
+def train_shown(run: TrainingRun, track: Sequence[str] = ()) -> Path:
+    """Train to the end and show the progress; gives the report."""
+    from sargnn.training.run import REPORT
+    from sargnn.training.tracking import tracking
+
+    for text in run.trained.encoder.notes:
+        note(text)
+    assert run.folder is not None
+    with tracking(run, track) as trackers:
+        for row in show_epochs(run, run.trained.settings.training.epochs, len(run.state.history)):
+            for tracker in trackers:
+                tracker.log(row)
+        run.finish()
+        for tracker in trackers:
+            tracker.log_scores(run)
+    return run.folder / REPORT
+
+
+def _fold(split: Path | None, fold: int, graphs: GraphSet) -> Fold | None:
+    from sargnn.data.splits import named_folds
+    from sargnn.tasks import task_of
+
+    if split is None:
+        if fold:
+            raise InputError(f"--fold: got {fold} without --split, expected the split file it is a fold of")
+        return None
+    folds = named_folds(split, graphs)
+    if not 0 <= fold < len(folds):
+        raise InputError(f"--fold: got {fold}, expected 0..{len(folds) - 1}, in {split}")
+    task = task_of(graphs)
+    for text in task.check_training(task.targets(graphs), folds[fold].train):
+        note(text)
+    return folds[fold]

@@ -1,0 +1,85 @@
+"""``sargnn explain``, which agrees with ``predict``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import FAST, Command, WrongCalls, refuse_one_call, rows_of
+from sargnn.data.graphs import GraphSet
+
+WRONG_CALLS: WrongCalls = {
+    "negative drawings": (["explain", "RUN", "DATA", "--out", "new", "--drawings", "-1"], "--drawings"),
+    "unknown rule": (["explain", "RUN", "DATA", "--out", "new", "--rule", "median"], "--rule: got 'median'"),
+    "unknown form of drawings": (
+        ["explain", "RUN", "DATA", "--out", "new", "--format", "pdf"],
+        "expected one of png, svg",
+    ),
+    "no number": (
+        ["explain", "RUN", "DATA", "--out", "new", "--graphs", "1,x"],
+        "--graphs: got '1,x', expected numbers",
+    ),
+    "no such graph": (
+        ["explain", "RUN", "DATA", "--out", "new", "--graphs", "110"],
+        "--graphs: got 110, expected 0..109",
+    ),
+    "graph of another part": (
+        ["explain", "RUN", "DATA", "--out", "new", "--part", "test", "--graphs", "0"],
+        "--graphs: got 0, which is not in --part",
+    ),
+}
+
+
+def test_explain_agrees_with_predict_and_its_two_forms_with_each_other(
+    sargnn: Command, run: Path, data: Path, made: GraphSet
+) -> None:
+    assert made.true_saliency is not None
+    sargnn("predict", run, data, "--out", "predicted.csv")
+    answer = sargnn("explain", run, data, "--out", "why", "--drawings", 3, "--json").answer
+    assert answer == {"graphs": 110, "layers": 2, "drawings": 3, "folder": "why"}
+    assert {path.name for path in Path("why").iterdir()} == {"saliency.csv", "saliency.json", "drawings"}
+    assert sorted(path.name for path in Path("why/drawings").iterdir()) == [f"graph-{g}.png" for g in range(3)]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in Path("why/drawings").iterdir())
+
+    rows = rows_of(Path("why/saliency.csv"))
+    header = ["graph", "node", "layer", "saliency", "predicted", "probability", "true_saliency"]
+    assert list(rows[0]) == header
+    assert len(rows) == 2 * made.num_nodes
+    by_graph = json.loads(Path("why/saliency.json").read_text())
+    assert [item["graph"] for item in by_graph] == list(range(110))
+    predicted = rows_of(Path("predicted.csv"))
+    flat = iter(rows)
+    for item, row in zip(by_graph, predicted, strict=True):
+        assert item["predicted"] == row["class"]
+        assert item["probability"] == max(float(v) for k, v in row.items() if k.startswith("probability_"))
+        for layer, saliency in enumerate(item["saliency"]):
+            assert sum(saliency) == pytest.approx(1, abs=1e-5)
+            for node, value in enumerate(saliency):
+                line = next(flat)
+                assert (int(line["graph"]), int(line["node"]), int(line["layer"])) == (item["graph"], node, layer)
+                assert float(line["saliency"]) == value
+                assert line["predicted"] == item["predicted"]
+                assert float(line["probability"]) == item["probability"]
+                assert float(line["true_saliency"]) == item["true_saliency"][node]
+    assert next(flat, None) is None
+    assert [t for item in by_graph for t in item["true_saliency"]] == made.true_saliency.tolist()
+
+
+def test_a_graph_named_twice_is_explained_once(sargnn: Command, run: Path, data: Path) -> None:
+    answer = sargnn("explain", run, data, "--out", "why", "--graphs", "7,3,7", "--drawings", 0, "--json").answer
+    assert answer["graphs"] == 2
+    assert [item["graph"] for item in json.loads(Path("why/saliency.json").read_text())] == [7, 3]
+
+
+def test_a_model_without_saliency_explains_nothing(sargnn: Command, data: Path) -> None:
+    sargnn("train", data, "--out", "run", "--model", "gin", *FAST)
+    expected = "run: model 'gin' has no saliency, expected one that has, such as sar-gcn"
+    assert sargnn("explain", "run", data, "--out", "why").error == expected
+    assert not Path("why").exists()
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_a_wrong_call_gets_one_line(name: str, sargnn: Command, run: Path, data: Path) -> None:
+    refuse_one_call(sargnn, WRONG_CALLS[name], {"RUN": run, "DATA": data})

@@ -1,0 +1,53 @@
+"""The options that commands share."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from command import Command
+from sargnn.cli.options import check_choice, command_line, load_noted, new_folder, settings_of
+from sargnn.errors import InputError
+from sargnn.systems import SYSTEMS
+from tiny import shapes
+
+
+def test_help_names_every_model(sargnn: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    words = sargnn("train", "--help").out.replace(",", " ").replace(";", " ").replace(".", " ").split()
+    assert set(SYSTEMS) <= set(words)
+
+
+def test_a_choice_is_one_of_the_known_words() -> None:
+    check_choice("--format", "svg", ("png", "svg"))
+    with pytest.raises(InputError, match=r"^--format: got 'gif', expected one of png, svg$"):
+        check_choice("--format", "gif", ("png", "svg"))
+
+
+def test_a_new_folder_is_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for expected in ("runs/a-b", "runs/a-b-2", "runs/a-b-3"):
+        folder = new_folder("a / b")
+        assert str(folder) == expected
+        folder.mkdir(parents=True)
+
+
+def test_the_command_line_can_be_pasted_into_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/sargnn", "train", "a b"])
+    assert command_line() == "sargnn train 'a b'"
+
+
+def test_notes_of_reading_go_to_standard_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    replace(shapes(), notes=("something odd",)).save(tmp_path / "set")
+    notes = load_noted(str(tmp_path / "set")).notes
+    assert capfd.readouterr() == ("", "".join(f"shapes: {text}\n" for text in notes))
+
+
+def test_settings_of_options_win_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text('{"name": "sage", "model": {"layers": 1}, "training": {"seed": 3}}')
+    settings = settings_of(None, ["model.layers=2"], file, 7)
+    assert (settings.name, settings.model.layers, settings.training.seed) == ("sage", 2, 7)
