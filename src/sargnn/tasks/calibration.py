@@ -181,4 +181,4 @@ def assess(
 
 
 def _logarithms(probabilities: np.ndarray) -> np.ndarray:
-    return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
+    return np.asarray(np.log(np.maximum(probabilities, np.finfo(np.float64).tiny)))
