@@ -154,7 +154,8 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def predict(self, X: Any) -> np.ndarray:
         """``[graphs]``: the most probable class of each graph, in the type of ``classes_``."""
-        return np.asarray(self.classes_[self._probabilities(X).argmax(axis=1)])
+        most = self._probabilities(X).argmax(axis=1)
+        return np.asarray(self.classes_[most])
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """float64 ``[graphs, classes]``: the probability of every class, in the order of ``classes_``."""
