@@ -154,7 +154,7 @@ def test_a_split_file_decides_the_folds(data: str, tmp_path: Path) -> None:
     assert len(cv(data, "--model", "gcn", "--split", tmp_path / "two.json")["folds"]) == 2
 
 
-def test_an_official_folds_has_a_score_for_each_repeat(tmp_path: Path) -> None:
+def test_an_official_split_has_a_score_for_each_repeat(tmp_path: Path) -> None:
     triangles(20, 10, 10, 10).save(tmp_path / "set")
     answer = cv(str(tmp_path / "set"), "--model", "gcn")
     assert (len(answer["folds"]), len(answer["selected"])) == (2, 1)
