@@ -18,7 +18,6 @@ from sargnn.nn.graph_model import Encoding, GraphModel
 __all__ = [
     "TIE",
     "DenseModel",
-    "NodeValues",
     "PackedModel",
     "PaddedGroup",
     "dropout",
