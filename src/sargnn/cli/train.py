@@ -62,11 +62,12 @@ def train(
     )  # fmt: skip
     report = train_shown(run, track or [])
     result: Answer = {"run": str(folder), "model": settings.name}
-    result |= {"validation_accuracy": None, "test_accuracy": None}  # for a split without such graphs
-    result |= {f"{part.replace('-', '_')}_accuracy": scores["accuracy"] for part, scores in run.scores.items()}
+    headline, *others = (metric.key for metric in run.trained.task.metrics)
+    result |= {f"validation_{headline}": None, f"test_{headline}": None}  # for a split without such graphs
+    result |= {f"{part.replace('-', '_')}_{headline}": scores[headline] for part, scores in run.scores.items()}
     if test := run.scores.get("test"):
         result["test_interval"] = [test["low"], test["high"]]
-        result["test_balanced_accuracy"] = test["balanced_accuracy"]
+        result |= {f"test_{key}": test[key] for key in others}
         result |= {} if test.get("saliency_auc") is None else {"saliency_auc": test["saliency_auc"]}
     result |= {"epochs": len(run.state.history), "best_epoch": run.state.best_epoch}
     answer(result | {"train_seconds": run.seconds, "report": str(report)}, as_json, f"trained on {data}")
