@@ -64,12 +64,7 @@ class DGMConfig(Hyperparameters):
 
 
 class DGM(DenseModel):
-    """GCN layers with Mapper poolings between them.
-
-    >>> model = DGM(DGMConfig(hidden=16), inputs=4, classes=2)
-    >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
-    torch.Size([2, 2])
-    """
+    """GCN layers with Mapper poolings between them."""
 
     layouts = ("packed",)
     stacked_layouts = ()

@@ -65,12 +65,7 @@ class GraphUNetConfig(Hyperparameters):
 
 
 class GraphUNet(PackedModel):
-    """Down and up through smaller and smaller graphs; its node scores are those of every pooling.
-
-    >>> model = GraphUNet(GraphUNetConfig(hidden=16), inputs=4, classes=2)
-    >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
-    torch.Size([2, 2])
-    """
+    """Down and up through smaller and smaller graphs; its node scores are those of every pooling."""
 
     def __init__(self, config: GraphUNetConfig, inputs: int, classes: int) -> None:
         super().__init__()
