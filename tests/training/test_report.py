@@ -17,11 +17,8 @@ def run() -> TrainingRun:
 
 def test_the_numbers_are_those_of_the_run(run: TrainingRun) -> None:
     report = training_report(run)
-    assert {part: scores["graphs"] for part, scores in report.results.items()} == {
-        "train": 16,
-        "validation": 4,
-        "test": 4,
-    }
+    sizes = {part: scores["graphs"] for part, scores in report.results.items()}
+    assert sizes == {"train": 16, "validation": 4, "test": 4}
     assert report.results == run.scores
     assert report.history == run.state.history
     assert f"{run.scores['test']['saliency_auc']:.3f}" in run.page

@@ -115,17 +115,12 @@ class Level(NamedTuple):
 
     batch: ListedBatch
     weights: Float[Tensor, " E"]
-    """g."""
+    """g: each edge over the number of edges that leave its source."""
 
     @classmethod
     def of(cls, batch: ListedBatch) -> Level:
-        return cls(batch, column_weights(batch))
-
-
-def column_weights(batch: ListedBatch) -> Float[Tensor, " E"]:
-    """g: each edge over the number of edges that leave its source."""
-    leaving = torch.bincount(batch.source, minlength=len(batch.graph)).to(batch.x.dtype)
-    return batch.at_source(leaving.reciprocal())
+        leaving = torch.bincount(batch.source, minlength=len(batch.graph)).to(batch.x.dtype)
+        return cls(batch, batch.at_source(leaving.reciprocal()))
 
 
 def best(z: Float[Tensor, " N"], ratio: float, batch: ListedBatch) -> Int[Tensor, " kept"]:
