@@ -77,7 +77,7 @@ def values_of(name: str, **more: Any) -> dict[str, Any]:
 
 def new_model(name: str, classes: int = CLASSES, **more: Any) -> Any:
     torch.manual_seed(0)
-    return SYSTEMS[name].build(SYSTEMS[name].config(**values_of(name, **more)), INPUTS, classes)
+    return SYSTEMS[name].model.build(SYSTEMS[name].config(**values_of(name, **more)), INPUTS, classes)
 
 
 def some_model(name: str, seed: int, classes: int = CLASSES) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command import Command
-from sargnn.cli.options import check_choice, command_line, load_noted, new_folder, settings_of
+from sargnn.cli.options import check_choice, command_line, load_noted, new_folder
 from sargnn.errors import InputError
 from sargnn.systems import SYSTEMS
 from tiny import shapes
@@ -44,10 +44,3 @@ def test_notes_of_reading_go_to_standard_error(tmp_path: Path, capfd: pytest.Cap
     replace(shapes(), notes=("something odd",)).save(tmp_path / "set")
     notes = load_noted(str(tmp_path / "set")).notes
     assert capfd.readouterr() == ("", "".join(f"shapes: {text}\n" for text in notes))
-
-
-def test_settings_of_options_win_over_the_file(tmp_path: Path) -> None:
-    file = tmp_path / "settings.json"
-    file.write_text('{"name": "sage", "model": {"layers": 1}, "training": {"seed": 3}}')
-    settings = settings_of(None, ["model.layers=2"], file, 7)
-    assert (settings.name, settings.model.layers, settings.training.seed) == ("sage", 2, 7)

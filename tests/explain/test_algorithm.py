@@ -92,7 +92,7 @@ def test_every_model_works_with_every_explainer_of_pyg(backbone: str, variant: s
 def test_every_system_works_with_explainers_of_nodes(name: str) -> None:
     pytest.importorskip("captum", reason="needs captum (dev group)")
     torch.manual_seed(0)
-    model = SYSTEMS[name].build(Settings.of(name).model, literal.INPUTS, literal.CLASSES).eval()
+    model = SYSTEMS[name].model.build(Settings.of(name).model, literal.INPUTS, literal.CLASSES).eval()
     x, edge_index, _ = literal.edge_arguments([GRAPH], torch.float32)
     for algorithm, mask in ((GNNExplainer(epochs=1), "object"), (CaptumExplainer("Saliency"), "attributes")):
         found = explainer_of(model, algorithm, node_mask_type=mask)(x, edge_index).node_mask

@@ -15,9 +15,10 @@ from matplotlib.colors import to_hex
 from sargnn import viz
 from sargnn.data.graphs import pack
 from sargnn.pages.training_report import VARIABLES, GalleryItem, TrainingReport, choose_gallery, render
-from sargnn.tasks import Classification
+from sargnn.tasks import Classification, Verdict
 
 EVIL = "<script>alert(1)</script>"
+TRUTH = np.array([1.0, 0, 0] * 4)
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
 
@@ -49,31 +50,27 @@ class Page(HTMLParser):
             self.text += data
 
 
-def item(graph: int, true: str, predicted: str, truth: bool = False) -> GalleryItem:
-    saliency = np.array([0.7, 0.2, 0.1])
-    known = np.array([1.0, 0, 0]) if truth else None
-    return GalleryItem(graph, true, predicted, 0.75, true == predicted, saliency, "layer 2", known)
+def item(graph: int, true: str, predicted: str) -> GalleryItem:
+    return GalleryItem(graph, true, Verdict(predicted, 0.75), true == predicted, np.array([0.7, 0.2, 0.1]))
 
 
-def make_report(**changes: object) -> TrainingReport:
+def make_report(truth: np.ndarray | None = None, **changes: object) -> TrainingReport:
     triangle = (3, [(0, 1), (1, 0), (1, 2), (2, 1), (0, 2), (2, 0)])
     path = (3, [(0, 1), (1, 0), (1, 2), (2, 1)])
-    graphs = pack([triangle, path, triangle, path], name="shapes", y=[0, 1, 0, 1], classes=["triangle", EVIL])
+    drawn = [triangle, path, triangle, path]
+    graphs = pack(drawn, name="Shapes & <sizes>", y=[0, 1, 0, 1], classes=["triangle", EVIL], true_saliency=truth)
     result = {"accuracy": 0.75, "low": 0.301, "high": 0.954, "graphs": 4, "balanced_accuracy": 0.7, "auroc": None}
     row = {"epoch": 1, "train_loss": 0.7, "validation_loss": 0.8, "validation_accuracy": 0.5}
     report = TrainingReport(
-        title="Shapes & <sizes>",
         model="SAR-GCN",
         settings={"model": {"layers": 3, "memory": True}, "data": {}, "training": {"seed": 17, "decay": 5e-4}},
         graphs=graphs,
-        fold_sizes={"train": 20, "validation": 4, "test": 4},
         history=[row, {**row, "epoch": 2}],
         best_epoch=2,
         results={"validation": {**result, "accuracy": 0.5}, "test": result},
         task=Classification(graphs.classes),
         targets=np.array([0, 0, 1, 1]),
         values=np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.3, 0.7]]),
-        saliency_auc=None,
         gallery=[item(0, "triangle", "triangle"), item(1, EVIL, "triangle"), item(3, EVIL, EVIL)],
         parameters=41284,
         train_seconds=83.4,
@@ -89,12 +86,14 @@ def test_the_page_says_what_happened() -> None:
     shown = re.sub(r"\s+", " ", text)
     for words in (
         "Shapes & <sizes>", "75.0%", "30.1% to 95.4%", "largest class alone is 50.0%", "right on 3 of 4 test graphs",
-        "41,284", "1 min 23 s", "0.0005", "kept epoch 2", "sargnn train 'a b' --seed 17", "layer 2",
+        "41,284", "1 min 23 s", "0.0005", "kept epoch 2", "sargnn train 'a b' --seed 17", "4 validation, 4 test",
+        "Graph 3, mean of the layers",
     ):  # fmt: skip
         assert words in shown
     assert make_report().graphs.fingerprint in shown
     assert "Saliency AUC" not in shown
-    assert "0.912" in Page(render(make_report(saliency_auc=0.9123))).text
+    known = {"test": {**make_report().results["test"], "saliency_auc": 0.9123}}
+    assert "0.912" in Page(render(make_report(results=known))).text
 
 
 def test_the_page_needs_nothing_from_outside_and_runs_nothing() -> None:
@@ -114,8 +113,8 @@ def test_user_text_is_escaped_everywhere() -> None:
     evil_graphs = replace(make_report().graphs, name=EVIL, notes=(EVIL,))
     html = render(
         make_report(
-            graphs=evil_graphs, title=EVIL, model=EVIL, command=EVIL, settings={EVIL: {EVIL: EVIL}},
-            versions={EVIL: EVIL}, fold_sizes={EVIL: 1}, gallery=[item(1, EVIL, 'a" onload="x')],
+            graphs=evil_graphs, model=EVIL, command=EVIL, settings={EVIL: {EVIL: EVIL}}, versions={EVIL: EVIL},
+            results={EVIL: make_report().results["test"]}, gallery=[item(1, EVIL, 'a" onload="x')],
         )
     )  # fmt: skip
     assert "<script" not in html
@@ -123,8 +122,8 @@ def test_user_text_is_escaped_everywhere() -> None:
 
 
 def test_ids_are_unique_and_references_resolve() -> None:
-    items = [item(0, "triangle", "triangle", truth=True)] * 3  # equal drawings, too
-    html = render(make_report(gallery=items))
+    items = [item(0, "triangle", "triangle")] * 3  # equal drawings, too
+    html = render(make_report(TRUTH, gallery=items))
     ids = [attributes["id"] for _, attributes in Page(html).elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'(?:href="#|url\(#)([^")]*)', html)) <= set(ids)
@@ -140,7 +139,7 @@ def test_right_and_wrong_are_both_shown() -> None:
 
 
 def test_truth_is_shown_where_known() -> None:
-    assert "true saliency" in render(make_report(gallery=[item(0, "triangle", "triangle", truth=True)]))
+    assert "true saliency" in render(make_report(TRUTH))
     assert "true saliency" not in render(make_report())
 
 

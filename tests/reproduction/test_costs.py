@@ -90,7 +90,7 @@ def test_members_of_an_ensemble_each_count() -> None:
 
 def test_other_systems_are_refused_and_not_counted_too_low() -> None:
     settings = Settings.of("sagpool")
-    other = find_system("sagpool").build(settings.model, inputs=3, classes=2)
+    other = find_system("sagpool").model.build(settings.model, inputs=3, classes=2)
     with pytest.raises(InputError, match="got a SAGPool with parts of other systems, expected a SAR model"):
         flops(other, nodes=5.0, edges=8.0)
 

@@ -11,7 +11,7 @@ from expressive import constant_batch, randomised, with_and_without_kernels
 from literal import EXAMPLES, Graph, batch_of, graph
 from sargnn.batching import ListedBatch, PackedBatch
 from sargnn.errors import InputError
-from sargnn.systems.graph_unet import GraphUNet, GraphUNetConfig, Level, best, coarser, column_weights, unpooled
+from sargnn.systems.graph_unet import GraphUNet, GraphUNetConfig, Level, best, coarser, unpooled
 
 UNDIRECTED = [EXAMPLES[i] for i in (0, 1, 2, 3, 5)]
 
@@ -27,7 +27,7 @@ def test_five_nodes_become_four_three_and_two() -> None:
 
 def test_columns_sum_to_one() -> None:
     batch = batch_of(UNDIRECTED, "packed")
-    sums = torch.zeros(len(batch.x)).double().index_add(0, batch.source, column_weights(batch))
+    sums = torch.zeros(len(batch.x)).double().index_add(0, batch.source, Level.of(batch).weights)
     torch.testing.assert_close(sums, torch.ones(len(batch.x)).double())
 
 

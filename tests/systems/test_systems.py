@@ -108,7 +108,7 @@ every_layout = pytest.mark.parametrize("layout", LAYOUTS)
 
 
 def small(name: str) -> torch.nn.Module:
-    return SYSTEMS[name].build(SYSTEMS[name].config(**{**SYSTEMS[name].values, "hidden": 8}), inputs=1, classes=2)
+    return SYSTEMS[name].model.build(SYSTEMS[name].config(**{**SYSTEMS[name].values, "hidden": 8}), inputs=1, classes=2)
 
 
 @every_layout

@@ -8,27 +8,14 @@ from __future__ import annotations
 import io
 import os
 import sys
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 import sargnn
 from sargnn.allocator import keep_freed_memory
-from sargnn.cli import (
-    bench,
-    calibrate,
-    cv,
-    data,
-    evaluate,
-    explain,
-    explain_compare,
-    export,
-    predict,
-    quickstart,
-    reproduce,
-    search,
-    train,
-)
+from sargnn.cli import data
 from sargnn.console import note
 from sargnn.errors import Diverged, InputError
 
@@ -45,11 +32,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    quickstart.quickstart, train.train, evaluate.evaluate, predict.predict, calibrate.calibrate, export.export,
-    search.search, explain.explain, explain_compare.explain_compare, cv.cv, reproduce.reproduce, bench.bench,
+for name in (
+    "quickstart", "train", "evaluate", "predict", "calibrate", "export", "search", "explain", "explain_compare", "cv",
+    "reproduce", "bench",
 ):  # fmt: skip
-    app.command()(command)
+    app.command()(vars(import_module(f"sargnn.cli.{name}"))[name])
 app.add_typer(data.app, name="data")
 
 

@@ -37,23 +37,20 @@ def explain(
     from sargnn.explain.maps import RULES
     from sargnn.files import write_file
     from sargnn.pages.explanations import draw, render_page, write_tables
-    from sargnn.training.explanations import explain_graphs
-    from sargnn.training.open_run import open_run
+    from sargnn.training.open_run import explain_graphs, open_run
 
     check_choice("--format", form, FORMS)
     check_choice("--rule", rule or "mean", RULES)
     only = None if graphs is None else _numbers(graphs)
     opened = open_run(run, data, part, device=device, model=model, only=only)
     explained = explain_graphs(opened.trained, opened.graphs, opened.index, rule or "mean")
-    if not len(explained[0].layers):
-        raise InputError(
-            f"{run}: model '{opened.trained.settings.name}' has no saliency, expected one that has, such as sar-gcn"
-        )
+    if not (layers := len(explained[0].layers)):
+        name = opened.trained.settings.name
+        raise InputError(f"{run}: model '{name}' has no saliency, expected one that has, such as sar-gcn")
     write_tables(out, opened.graphs, explained, with_map=rule is not None)
     drawn = explained[:drawings]
     if len(drawn) < len(explained):
         note(f"drawing the first {len(drawn)} of {len(explained)} graphs; --drawings {len(explained)} draws all")
-    layers = len(explained[0].layers)
     result: Answer = {**opened.counts, "layers": layers, "drawings": len(drawn), "folder": str(out)}
     if form == "html":
         result["page"] = str(out / "explanations.html")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sargnn.cli.answers import answer
-from sargnn.cli.options import Config, Data, Device, Json, Model, Seed, Set, command_line, load_noted, settings_of
+from sargnn.cli.options import Config, Data, Device, Json, Model, Seed, Set, command_line, load_noted
 from sargnn.console import note
 
 
@@ -35,8 +35,10 @@ def explain_compare(
     from sargnn.files import check_writable, write_file
     from sargnn.studies.explainer_comparison import as_table, compare_explainers
     from sargnn.training.hardware import find_device
+    from sargnn.training.settings import read_settings
 
-    settings, where, given = settings_of(model, assignments, config, seed), find_device(device), load_noted(data)
+    settings, where = read_settings(model, assignments or [], config, seed), find_device(device)
+    given = load_noted(data)
     if out is not None:
         check_writable(out)
     rows = []

@@ -16,11 +16,10 @@ from sargnn.errors import InputError
 
 if TYPE_CHECKING:
     from sargnn.data.graphs import GraphSet
-    from sargnn.training.settings import Settings
 
 __all__ = [
     "Config", "Data", "Device", "Json", "Labels", "Model", "NewRun", "OwnModel", "Part", "Run", "Seed", "Set", "Smiles",
-    "Split", "check_choice", "command_line", "load_noted", "new_folder", "settings_of",
+    "Split", "check_choice", "command_line", "load_noted", "new_folder",
 ]  # fmt: skip
 
 Data = Annotated[
@@ -91,10 +90,3 @@ def new_folder(name: str) -> Path:
     name = re.sub(r"[^\w.-]+", "-", name)  # the name of a data set comes from a file and may be anything
     numbered = (Path("runs") / (name if n == 1 else f"{name}-{n}") for n in range(1, 1_000_000))
     return next(path for path in numbered if not path.exists())
-
-
-def settings_of(model: str | None, assignments: list[str] | None, config: Path | None, seed: int | None) -> Settings:
-    """The settings that ``--model``, ``--set``, ``--config`` and ``--seed`` ask for."""
-    from sargnn.training.settings import read_settings
-
-    return read_settings(model, assignments or [], config, seed)

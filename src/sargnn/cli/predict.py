@@ -30,8 +30,7 @@ def predict(
     """Predict the class of every graph."""
     from sargnn.files import check_writable
     from sargnn.training.calibration import load_calibration
-    from sargnn.training.open_run import open_run
-    from sargnn.training.predictions import write_predictions
+    from sargnn.training.open_run import open_run, write_predictions
 
     opened = open_run(run, data, part, device=device, model=model)
     check_writable(out)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sargnn.cli.answers import answer
-from sargnn.cli.options import Config, Data, Device, Json, Model, Seed, Set, load_noted, new_folder, settings_of
+from sargnn.cli.options import Config, Data, Device, Json, Model, Seed, Set, load_noted, new_folder
 from sargnn.console import show_steps
 
 
@@ -35,8 +35,9 @@ def search(
     from sargnn.data.sources import require_two_classes
     from sargnn.studies.search import Search, judged_by, read_space
     from sargnn.training.hardware import find_device
+    from sargnn.training.settings import read_settings
 
-    settings, where = settings_of(model, assignments, config, seed), find_device(device)
+    settings, where = read_settings(model, assignments or [], config, seed), find_device(device)
     graphs = load_noted(data)
     require_two_classes(graphs)
     folder = out or new_folder(f"{graphs.name}-search")

@@ -22,7 +22,6 @@ from sargnn.cli.options import (
     command_line,
     load_noted,
     new_folder,
-    settings_of,
 )
 from sargnn.console import note, show_epochs
 from sargnn.errors import InputError
@@ -50,8 +49,9 @@ def train(
     """Train a model, score it on held-out graphs, save it, and write a report."""
     from sargnn.training.hardware import find_device
     from sargnn.training.run import TrainingRun
+    from sargnn.training.settings import read_settings
 
-    settings, where = settings_of(model, assignments, config, seed), find_device(device)
+    settings, where = read_settings(model, assignments or [], config, seed), find_device(device)
     graphs = load_noted(data)
     if resume and out is None:
         raise InputError("--resume: got no --out, expected the folder of the run to continue")

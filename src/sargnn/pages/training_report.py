@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from sargnn import viz
 from sargnn.data.graphs import GraphSet
 from sargnn.pages.environment import render as render_template
-from sargnn.tasks import Task
+from sargnn.tasks import Task, Verdict
 from sargnn.viz.molecules import are_molecules, draw_molecule
 
 __all__ = ["GalleryItem", "TrainingReport", "choose_gallery", "render"]
@@ -35,42 +35,32 @@ class GalleryItem:
     graph: int
     """Its position in the report's graphs."""
     true: str
-    predicted: str
-    probability: float | None
-    """Of the prediction, where the task has one."""
+    verdict: Verdict
     right: bool
     saliency: np.ndarray
-    """float [n]."""
-    layer: str
-    """Which saliency this is, in words: ``"layer 2"``, ``"mean of layers"``."""
-    true_saliency: np.ndarray | None = None
-    """float [n], where known."""
+    """float [n]: the mean of the layers."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingReport:
     """What :func:`render` shows."""
 
-    title: str
     model: str
     settings: Mapping[str, Mapping[str, object]]
     """Sections ``model``, ``data`` and ``training``: name of a setting to its value."""
     graphs: GraphSet
-    fold_sizes: Mapping[str, int]
-    """Part (``train``, ``validation``, ``test``) to its number of graphs."""
     history: Sequence[Mapping[str, Any]]
     """One row per epoch, as :func:`sargnn.viz.learning_curves` takes them."""
     best_epoch: int
     results: Mapping[str, Mapping[str, int | float]]
-    """Part to what :meth:`Task.measure` gives, and ``graphs``. The headline is ``test``, or the last part if there is
-    none."""
+    """Part to what :meth:`Task.measure` gives, ``graphs``, and, where the truth is known, ``saliency_auc``: how well
+    saliency ranks the nodes that truly matter; 1 is perfect, 0.5 is chance. The headline is ``test``, or the last part
+    if there is none."""
     task: Task
     targets: np.ndarray
     """Of the headline's part, as the task stores them."""
     values: np.ndarray
     """What the model predicts for the same graphs."""
-    saliency_auc: float | None
-    """How well saliency ranks the nodes that truly matter, where that is known: 1 is perfect, 0.5 is chance."""
     gallery: Sequence[GalleryItem]
     parameters: int
     train_seconds: float
@@ -146,11 +136,11 @@ def _chart(figure: Figure, prefix: str) -> Markup:
 
 
 def _drawing(graphs: GraphSet, item: GalleryItem, prefix: str) -> Markup:
-    if item.true_saliency is None and are_molecules(graphs):
+    if graphs.true_saliency is None and are_molecules(graphs):
         drawn = draw_molecule(graphs, item.graph, item.saliency).decode()
         return Markup(drawn[drawn.index("<svg") :])  # without the XML declaration, which HTML does not have
-    figure = viz.draw_graph(graphs, item.graph, item.saliency, true_saliency=item.true_saliency)
-    return Markup(viz.to_svg(figure, prefix=prefix))
+    truth = None if graphs.true_saliency is None else graphs.true_saliency[graphs.nodes_of(item.graph)]
+    return Markup(viz.to_svg(viz.draw_graph(graphs, item.graph, item.saliency, true_saliency=truth), prefix=prefix))
 
 
 def _facts(graphs: GraphSet) -> dict[str, str]:

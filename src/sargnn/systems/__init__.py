@@ -45,10 +45,6 @@ class System:
     def config(self) -> type[Any]:
         return self.classes[1]
 
-    def build(self, config: Any, inputs: int, classes: int, edge_inputs: int = 0, graph_inputs: int = 0) -> GraphModel:
-        """The model of ``config`` for these widths of node, edge and graph inputs."""
-        return self.model.build(config, inputs, classes, edge_inputs=edge_inputs, graph_inputs=graph_inputs)
-
 
 _SAR = "sargnn.nn.model:SARGNN,ModelConfig"
 _PLUS = System(

@@ -71,12 +71,7 @@ class ADSFConfig(Hyperparameters):
 
 
 class ADSF(PackedModel):
-    """Graph attention with structural fingerprints, sum pooling, a perceptron.
-
-    >>> model = ADSF(ADSFConfig(hidden=16), inputs=4, classes=2)
-    >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
-    torch.Size([2, 2])
-    """
+    """Graph attention with structural fingerprints, sum pooling, a perceptron."""
 
     def __init__(self, config: ADSFConfig, inputs: int, classes: int) -> None:
         super().__init__()

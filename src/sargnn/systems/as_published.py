@@ -57,13 +57,7 @@ class AsPublishedConfig(SARConfig):
 
 
 class AsPublished(SARGNN):
-    """SARGNN made of the parts of the authors' code.
-
-    >>> import torch
-    >>> model = AsPublished(AsPublishedConfig(layers=2, hidden=16), inputs=4, classes=3)
-    >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
-    torch.Size([2, 3])
-    """
+    """SARGNN made of the parts of the authors' code."""
 
     config: AsPublishedConfig
 

@@ -16,19 +16,9 @@ from sargnn.batching.layouts import Layout
 from sargnn.nn.graph_model import Encoding, GraphModel
 
 __all__ = [
-    "TIE",
-    "DenseModel",
-    "PackedModel",
-    "PaddedGroup",
-    "dropout",
-    "graph_max",
-    "is_concrete",
-    "kernels_for",
-    "listed_batch",
-    "node_ranks",
-    "padded_groups",
-    "real_nodes",
-]
+    "TIE", "DenseModel", "PackedModel", "PaddedGroup", "dropout", "graph_max", "is_concrete",
+    "kernels_for", "listed_batch", "node_ranks", "padded_groups", "real_nodes",
+]  # fmt: skip
 
 NodeValues = Float[Tensor, "*nodes"]
 """One number per node, in any layout."""
@@ -41,7 +31,7 @@ class PackedModel(GraphModel):
     """A system for packed batches alone, of which one model trains at a time."""
 
     layouts = ("packed",)
-    stacked_layouts = ()
+    stacked_layouts: ClassVar[tuple[Layout, ...]] = ()
 
 
 class DenseModel(GraphModel):

@@ -55,12 +55,7 @@ class DGCNNConfig(Hyperparameters):
 
 
 class DGCNN(GraphModel):
-    """Convolutions, SortPooling, a 1-D CNN.
-
-    >>> model = DGCNN(DGCNNConfig(nodes=10), inputs=4, classes=2)
-    >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
-    torch.Size([2, 2])
-    """
+    """Convolutions, SortPooling, a 1-D CNN."""
 
     def __init__(self, config: DGCNNConfig, inputs: int, classes: int) -> None:
         super().__init__()

@@ -35,7 +35,7 @@ from torch.nn import functional as F
 from sargnn.batching import PaddedBatch
 from sargnn.errors import InputError
 from sargnn.nn.graph_model import Encoding, Hyperparameters
-from sargnn.systems.base import DenseModel
+from sargnn.systems.base import DenseModel, PackedModel
 
 __all__ = ["DGM", "DGMConfig", "mapper", "pagerank"]
 
@@ -63,16 +63,8 @@ class DGMConfig(Hyperparameters):
                 raise InputError(f"model.clusters: got {k}, expected at least 1")
 
 
-class DGM(DenseModel):
-    """GCN layers with Mapper poolings between them.
-
-    >>> model = DGM(DGMConfig(hidden=16), inputs=4, classes=2)
-    >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
-    torch.Size([2, 2])
-    """
-
-    layouts = ("packed",)
-    stacked_layouts = ()
+class DGM(PackedModel, DenseModel):
+    """GCN layers with Mapper poolings between them."""
 
     def __init__(self, config: DGMConfig, inputs: int, classes: int) -> None:
         super().__init__()
@@ -82,8 +74,7 @@ class DGM(DenseModel):
         self.head = nn.Sequential(nn.Dropout(config.dropout), nn.Linear(config.hidden, classes))
 
     def encode_padded(self, batch: PaddedBatch) -> Encoding:
-        loops = torch.eye(batch.mask.shape[-1]).to(batch.x)
-        adjacency, real = batch.closed - loops, batch.mask.to(batch.x.dtype)
+        adjacency, real = batch.between, batch.mask.to(batch.x.dtype)
         h = nodes = self._twice(0, batch.x, adjacency)
         for number, k in enumerate(self.config.clusters, 1):
             pool = mapper(pagerank(adjacency, real), real, k, self.config.overlap)

@@ -61,12 +61,7 @@ class DSSGNNConfig(Hyperparameters):
 
 
 class DSSGNN(PackedModel):
-    """GIN on ego-networks with marked roots, and on their mean.
-
-    >>> model = DSSGNN(DSSGNNConfig(hidden=16), inputs=4, classes=2)
-    >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
-    torch.Size([2, 2])
-    """
+    """GIN on ego-networks with marked roots, and on their mean."""
 
     def __init__(self, config: DSSGNNConfig, inputs: int, classes: int) -> None:
         super().__init__()

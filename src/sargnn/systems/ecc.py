@@ -83,12 +83,7 @@ class ECCConfig(Hyperparameters):
 
 
 class ECC(PackedModel):
-    """Edge-conditioned convolutions on a graph that is halved twice.
-
-    >>> model = ECC(ECCConfig(hidden=16), inputs=4, classes=2)
-    >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
-    torch.Size([2, 2])
-    """
+    """Edge-conditioned convolutions on a graph that is halved twice."""
 
     optional_inputs = ("edge_inputs",)
 

@@ -65,12 +65,7 @@ class GraphUNetConfig(Hyperparameters):
 
 
 class GraphUNet(PackedModel):
-    """Down and up through smaller and smaller graphs; its node scores are those of every pooling.
-
-    >>> model = GraphUNet(GraphUNetConfig(hidden=16), inputs=4, classes=2)
-    >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
-    torch.Size([2, 2])
-    """
+    """Down and up through smaller and smaller graphs; its node scores are those of every pooling."""
 
     def __init__(self, config: GraphUNetConfig, inputs: int, classes: int) -> None:
         super().__init__()
@@ -120,17 +115,12 @@ class Level(NamedTuple):
 
     batch: ListedBatch
     weights: Float[Tensor, " E"]
-    """g."""
+    """g: each edge over the number of edges that leave its source."""
 
     @classmethod
     def of(cls, batch: ListedBatch) -> Level:
-        return cls(batch, column_weights(batch))
-
-
-def column_weights(batch: ListedBatch) -> Float[Tensor, " E"]:
-    """g: each edge over the number of edges that leave its source."""
-    leaving = torch.bincount(batch.source, minlength=len(batch.graph)).to(batch.x.dtype)
-    return batch.at_source(leaving.reciprocal())
+        leaving = torch.bincount(batch.source, minlength=len(batch.graph)).to(batch.x.dtype)
+        return cls(batch, batch.at_source(leaving.reciprocal()))
 
 
 def best(z: Float[Tensor, " N"], ratio: float, batch: ListedBatch) -> Int[Tensor, " kept"]:

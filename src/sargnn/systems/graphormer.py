@@ -72,12 +72,7 @@ class GraphormerConfig(Hyperparameters):
 
 
 class Graphormer(DenseModel):
-    """A Transformer with degrees in its inputs and distances in its attention.
-
-    >>> model = Graphormer(GraphormerConfig(hidden=16), inputs=4, classes=2)
-    >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
-    torch.Size([2, 2])
-    """
+    """A Transformer with degrees in its inputs and distances in its attention."""
 
     optional_inputs = ("edge_inputs",)
 

@@ -58,12 +58,7 @@ class GSNConfig(Hyperparameters):
 
 
 class GSN(GraphModel):
-    """GIN on inputs that hold counts of substructures, read out at every level.
-
-    >>> model = GSN(GSNConfig(hidden=16), inputs=4, classes=2)
-    >>> model.eval()(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
-    torch.Size([2, 2])
-    """
+    """GIN on inputs that hold counts of substructures, read out at every level."""
 
     def __init__(self, config: GSNConfig, inputs: int, classes: int) -> None:
         super().__init__()

@@ -59,12 +59,7 @@ class SAGPoolConfig(Hyperparameters):
 
 
 class SAGPool(GraphModel):
-    """Three blocks of convolution and self-attention pooling; its node scores are those of every block.
-
-    >>> model = SAGPool(SAGPoolConfig(hidden=16), inputs=4, classes=2)
-    >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
-    torch.Size([2, 2])
-    """
+    """Three blocks of convolution and self-attention pooling; its node scores are those of every block."""
 
     def __init__(self, config: SAGPoolConfig, inputs: int, classes: int) -> None:
         super().__init__()

@@ -66,12 +66,7 @@ class SLIMConfig(Hyperparameters):
 
 
 class SLIM(GraphModel):
-    """Landmarks, their masses and their interactions.
-
-    >>> model = SLIM(SLIMConfig(hidden=16), inputs=4, classes=2)
-    >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
-    torch.Size([2, 2])
-    """
+    """Landmarks, their masses and their interactions."""
 
     def __init__(self, config: SLIMConfig, inputs: int, classes: int) -> None:
         super().__init__()

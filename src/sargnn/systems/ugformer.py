@@ -65,12 +65,7 @@ class UGformerConfig(Hyperparameters):
 
 
 class UGformer(PackedModel):
-    """Transformer blocks over neighbours or over all nodes, read out by sums at every layer.
-
-    >>> model = UGformer(UGformerConfig(hidden=16), inputs=4, classes=2)
-    >>> model(torch.randn(5, 4), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 0, 1, 1])).shape
-    torch.Size([2, 2])
-    """
+    """Transformer blocks over neighbours or over all nodes, read out by sums at every layer."""
 
     def __init__(self, config: UGformerConfig, inputs: int, classes: int) -> None:
         super().__init__()

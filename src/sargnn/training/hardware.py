@@ -39,7 +39,6 @@ def find_device(name: str) -> torch.device:
     if not re.fullmatch(r"cpu|cuda(:[0-9]{1,2})?", name):
         raise InputError(f"--device: got {name!r}, expected cpu, cuda, cuda:N or auto")
     device = torch.device(name)
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        count = torch.cuda.device_count()
+    if device.type == "cuda" and (device.index or 0) >= (count := torch.cuda.device_count()):
         raise InputError(f"--device: got '{name}', but this machine has {count} CUDA devices; use cpu")
     return device

@@ -16,9 +16,7 @@ checksum and that of their config, so a damaged file or one of another model is 
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -30,7 +28,7 @@ from torch import Tensor
 
 from sargnn.data.features.encoder import Encoder
 from sargnn.errors import InputError
-from sargnn.files import is_leftover, write_file
+from sargnn.files import is_leftover, write_csv, write_file
 from sargnn.nn.graph_model import GraphModel
 from sargnn.tasks import task_from_json
 from sargnn.training.loop import TrainingState, snapshot
@@ -139,11 +137,7 @@ def save_training(folder: Path, content: dict[str, Any]) -> None:
 
 def save_history(folder: Path, history: list[Row]) -> None:
     """``history.csv``: one line per epoch. Written as a whole, so that a kill leaves no half line."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(history[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(history)
-    write_file(folder / HISTORY, text.getvalue())
+    write_csv(folder / HISTORY, list(history[0]), [[row[column] for column in history[0]] for row in history])
 
 
 def read_training(folder: Path) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""A saved model opened on graphs: on all of a set, or on one part of the split that it was trained with."""
+"""A saved model opened on graphs, on all of a set or on one part of the split that it was trained with, and what it
+says of them: predictions as a table, explanations."""
 
 from __future__ import annotations
 
@@ -15,12 +16,15 @@ from sargnn.data.problems import shown
 from sargnn.data.sources import load
 from sargnn.data.splits import Fold
 from sargnn.errors import InputError
+from sargnn.files import write_csv
+from sargnn.pages.explanations import Explanation
+from sargnn.tasks import Task
 from sargnn.training.hardware import find_device
 from sargnn.training.model_folder import load_model, read_training
 from sargnn.training.run import parts_of
 from sargnn.training.trained_model import TrainedModel
 
-__all__ = ["OpenRun", "open_run"]
+__all__ = ["OpenRun", "explain_graphs", "open_run", "write_predictions"]
 
 SHOWN_LABELS = 5
 """Unknown labels that a message names."""
@@ -87,6 +91,39 @@ def open_run(
         index = _only(only, graphs, index)
     readable = _readable(trained, graphs, index)
     return OpenRun(run, trained, graphs, readable, len(index) - len(readable))
+
+
+def write_predictions(
+    file: Path, task: Task, values: np.ndarray, graphs: GraphSet, index: np.ndarray, sets: np.ndarray | None = None
+) -> None:
+    """Write a CSV file of the graphs at ``index``: number, columns of the task, prediction set, name if there is one.
+
+    ``values`` [K, ...]: the predictions for these graphs. ``sets`` bool [K, C]: their prediction sets, if wanted.
+    """
+    names = graphs.graph_names  # of every graph or of none
+    header = ["graph", *task.columns(), *([] if sets is None else task.set_columns())]
+    header += ["graph_name"] if names else []
+    members = np.empty((len(index), 0), int) if sets is None else sets.astype(int)
+    rows = ([g, *task.cells(values[row]), *members[row], *names[g : g + 1]] for row, g in enumerate(index.tolist()))
+    write_csv(file, header, rows)
+
+
+def explain_graphs(trained: TrainedModel, graphs: GraphSet, index: np.ndarray, rule: str = "mean") -> list[Explanation]:
+    """Explain the graphs at ``index``; ``rule`` combines the layers into one map (see :mod:`sargnn.explain.maps`).
+
+    >>> explain_graphs(trained, graphs, np.array([0, 7]))[1].map  # doctest: +SKIP
+    array([0.02, 0.31, ...
+    """
+    chosen = graphs.subset(index)
+    data = trained.tensors(chosen, next(trained.model.parameters()).device)
+    found = trained.predict_tensors(data)
+    layers = found.saliency
+    mapped = trained.saliency_of_tensors(data, rule, found) if len(layers) else np.zeros(chosen.num_nodes)
+    explained = []
+    for row, g in enumerate(index.tolist()):
+        nodes = chosen.nodes_of(row)
+        explained.append(Explanation(g, found.task.verdict(found.values[row]), layers[:, nodes], rule, mapped[nodes]))
+    return explained
 
 
 def _parts_of(run: Path, graphs: GraphSet) -> dict[str, np.ndarray]:

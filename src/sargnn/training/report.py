@@ -27,18 +27,15 @@ def training_report(run: TrainingRun) -> TrainingReport:
     targets = trained.task.targets(graphs)
     configs = settings.to_json()
     return TrainingReport(
-        title=graphs.name,
         model=settings.name,
         settings={section: configs[section] for section in ("model", "data", "training")},
         graphs=graphs,
-        fold_sizes={name: scores["graphs"] for name, scores in run.scores.items()},
         history=run.state.history,
         best_epoch=run.state.best_epoch,
         results=run.scores,
         task=trained.task,
         targets=targets[index],
         values=prediction.values[index],
-        saliency_auc=run.scores[part].get("saliency_auc"),
         gallery=_gallery(trained.task, graphs, prediction, targets, index),
         parameters=sum(p.numel() for p in trained.model.parameters()),
         train_seconds=run.seconds,
@@ -60,18 +57,6 @@ def _gallery(
     confidence = np.array([verdict.confidence or 0.0 for verdict in verdicts])
     items = []
     for position in choose_gallery(task.strata(targets[index]), right, confidence):
-        g, verdict = int(index[position]), verdicts[position]
-        nodes = graphs.nodes_of(g)
-        items.append(
-            GalleryItem(
-                graph=g,
-                true=task.truth(targets[g]),
-                predicted=verdict.text,
-                probability=verdict.confidence,
-                right=bool(right[position]),
-                saliency=saliency[nodes],
-                layer="mean of the layers",
-                true_saliency=None if graphs.true_saliency is None else graphs.true_saliency[nodes],
-            )
-        )
+        g, said = int(index[position]), (verdicts[position], bool(right[position]))
+        items.append(GalleryItem(g, task.truth(targets[g]), *said, saliency[graphs.nodes_of(g)]))
     return items

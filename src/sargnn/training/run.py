@@ -230,9 +230,7 @@ def score(trained: TrainedModel, graphs: GraphSet, prediction: Prediction, index
     measured = trained.task.measure(trained.task.targets(graphs)[index], prediction.values[index])
     scores = {"graphs": len(index), **measured}
     if graphs.true_saliency is not None and prediction.mean_saliency is not None:
-        chosen = np.zeros(len(graphs), bool)
-        chosen[index] = True
-        nodes = np.repeat(chosen, graphs.sizes)
+        nodes = np.isin(prediction.node_graph, index)
         scores["saliency_auc"] = metrics.node_auc(
             prediction.mean_saliency[nodes], graphs.true_saliency[nodes], prediction.node_graph[nodes]
         )

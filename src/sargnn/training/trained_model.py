@@ -87,7 +87,7 @@ class TrainedModel:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.training.seed)
             widths = {"edge_inputs": encoder.edge_width, "graph_inputs": encoder.graph_width}
-            model = find_system(settings.name).build(settings.model, encoder.width, task.outputs, **widths)
+            model = find_system(settings.name).model.build(settings.model, encoder.width, task.outputs, **widths)
         return cls(settings, encoder, task, model)
 
     def tensors(self, graphs: GraphSet, device: torch.device | str = "cpu", *, often: bool = False) -> TensorSet:

@@ -40,9 +40,8 @@ def draw_molecule(graphs: GraphSet, graph: int, saliency: np.ndarray, vector: bo
     options: Any = drawer.drawOptions()
     options.useBWAtomPalette()
     options.prepareMolsBeforeDrawing = False  # the atoms of a data file need not be valid chemistry
-    atoms = list(range(molecule.GetNumAtoms()))
     drawer.DrawMolecule(
-        molecule, legend=title, highlightAtoms=atoms, highlightBonds=[],
+        molecule, legend=title, highlightAtoms=list(colours), highlightBonds=[],
         highlightAtomColors=colours, highlightAtomRadii=radii,
     )  # fmt: skip
     drawer.FinishDrawing()
