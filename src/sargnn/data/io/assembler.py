@@ -26,10 +26,9 @@ from typing import Any
 import numpy as np
 
 from sargnn.data.graphs import GraphSet, pointers, sort_edges
-from sargnn.data.io.columns import Column, natural_order, text_of
+from sargnn.data.io.columns import Column, GrowingArray, natural_order, text_of
 from sargnn.data.io.graph_fields import GraphFields
 from sargnn.data.io.graph_records import NAME_LENGTH, ChunkColumns, GraphChunk, Record, chunk_of
-from sargnn.data.io.growing_array import GrowingArray
 from sargnn.data.problems import Problem, Problems, merged_note, shown
 
 __all__ = ["Assembler", "assemble_records"]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -52,13 +52,6 @@ def convert(graphs: GraphSet, path: Path | str, to: str) -> list[str]:
     path = Path(path)
     if to not in FORMS:
         raise InputError(f"to: got {to!r}, expected one of {', '.join(FORMS)}")
-    _require_fitting_name(path, to)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise InputError(f"{path}: is there already, expected a new {'file' if to == 'jsonl' else 'folder'}")
-    return FORMS[to](graphs, path)
-
-
-def _require_fitting_name(path: Path, to: str) -> None:
     suffix = path.suffix.lower()
     stem = path.with_suffix("") if suffix in SUFFIXES else path
     if to == "jsonl" and suffix != ".jsonl":
@@ -66,14 +59,12 @@ def _require_fitting_name(path: Path, to: str) -> None:
     if to != "jsonl" and suffix in SUFFIXES:
         forms = ", ".join(form for form in FORMS if form != "jsonl")
         raise InputError(f"{path}: got the name of a file, expected that of a folder, such as {stem}, for {forms}")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(f"{path}: is there already, expected a new {'file' if to == 'jsonl' else 'folder'}")
+    return FORMS[to](graphs, path) or []
 
 
-def _to_graphset(graphs: GraphSet, path: Path) -> list[str]:
-    graphs.save(path)
-    return []
-
-
-def _to_tables(graphs: GraphSet, path: Path) -> list[str]:
+def _to_tables(graphs: GraphSet, path: Path) -> None:
     columns = SetColumns.of(graphs)
     texts = [str(value).lower() for value in columns.directed.tolist()]
     directed = {"directed": texts} if columns.directed.any() else {}
@@ -84,7 +75,6 @@ def _to_tables(graphs: GraphSet, path: Path) -> list[str]:
         _write_csv(folder / "nodes.csv", nodes)
         edges = {"graph": columns.edge_graph.tolist(), "source": source, "target": target, **columns.edges}
         _write_csv(folder / "edges.csv", edges)
-    return []
 
 
 def _positions(graphs: GraphSet) -> list[int]:
@@ -99,13 +89,12 @@ def _write_csv(path: Path, columns: Columns) -> None:
         writer.writerows(zip(*columns.values(), strict=True))
 
 
-def _to_json_lines(graphs: GraphSet, path: Path) -> list[str]:
+def _to_json_lines(graphs: GraphSet, path: Path) -> None:
     lines = []
     for attributes, directed, nodes, edges in _one_by_one(graphs):
         item = {"directed": directed, "multigraph": False, "graph": attributes, "nodes": nodes, "edges": edges}
         lines.append(json.dumps(item, ensure_ascii=False, allow_nan=False) + "\n")
     write_file(path, "".join(lines))
-    return []
 
 
 Rows = list[dict[str, Any]]
@@ -130,13 +119,12 @@ def _rows(columns: Columns, count: int) -> Rows:
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def _to_graphml(graphs: GraphSet, path: Path) -> list[str]:
+def _to_graphml(graphs: GraphSet, path: Path) -> None:
     digits = len(str(max(len(graphs) - 1, 0)))
     with write_folder(path) as folder:
         for g, (attributes, directed, nodes, edges) in enumerate(_one_by_one(graphs)):
             text = "\n".join(_graphml(attributes, directed, nodes, edges))
             (folder / f"{g:0{digits}d}.graphml").write_text(text + "\n", encoding="utf-8")
-    return []
 
 
 def _graphml(attributes: dict[str, Any], directed: bool, nodes: Rows, edges: Rows) -> Iterator[str]:
@@ -215,4 +203,6 @@ def _numbers(names: Sequence[str], kind: str, notes: list[str]) -> list[str]:
     return list(map(str, range(len(names))))
 
 
-FORMS = {"graphset": _to_graphset, "tu": _to_tu, "csv": _to_tables, "jsonl": _to_json_lines, "graphml": _to_graphml}
+FORMS: dict[str, Callable[[GraphSet, Path], list[str] | None]] = {
+    "graphset": GraphSet.save, "tu": _to_tu, "csv": _to_tables, "jsonl": _to_json_lines, "graphml": _to_graphml,
+}  # fmt: skip

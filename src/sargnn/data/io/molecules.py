@@ -21,9 +21,9 @@ from typing import Any
 
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.assembler import assemble_records
-from sargnn.data.io.csv_files import CsvTable
 from sargnn.data.io.graph_fields import CLASS_NAMES, is_given
 from sargnn.data.io.graph_records import Record
+from sargnn.data.io.table_files import CsvTable
 from sargnn.data.problems import Problems, refused, shown
 from sargnn.errors import InputError
 
