@@ -58,11 +58,7 @@ def bond_orders(graphs: GraphSet) -> np.ndarray:
 
 
 def known_causes(graphs: GraphSet) -> dict[str, np.ndarray]:
-    """float32 [N] each, in the form of ``GraphSet.true_saliency``: 1 for atoms of fused rings, nitro groups, either.
-
-    >>> import sargnn
-    >>> known_causes(sargnn.load("MUTAG"))["nitro groups"].sum()  # doctest: +SKIP
-    """
+    """float32 [N] each, in the form of ``GraphSet.true_saliency``: 1 for atoms of fused rings, nitro groups, either."""
     symbols = atom_symbols(graphs)
     if symbols is None:
         raise InputError(f"{graphs.name}: got nodes that are no atoms, expected node labels that are chemical symbols")

@@ -24,12 +24,7 @@ __all__ = ["Fold", "holdout", "named_folds", "official", "read_splits", "stratif
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Disjoint graph indices, int64 each: to fit on, to choose the epoch and hyperparameters by, to report on.
-
-    >>> fold = Fold(train=np.array([0, 1, 4]), validation=np.array([2]), test=np.array([3]))
-    >>> len(fold.train)
-    3
-    """
+    """Disjoint graph indices, int64 each: to fit on, to choose the epoch and hyperparameters by, to report on."""
 
     train: np.ndarray
     validation: np.ndarray
@@ -64,13 +59,7 @@ def holdout(
 
 
 def official(graphs: GraphSet) -> Fold | None:
-    """The split that comes with the set, if one does; a large test set is in no part.
-
-    >>> from sargnn.data.synthetic import triangles
-    >>> fold = official(triangles(train=20, validation=10, test=10, test_large=0))
-    >>> fold.validation.tolist()
-    [20, 21, 22, 23, 24, 25, 26, 27, 28, 29]
-    """
+    """The split that comes with the set, if one does; a large test set is in no part."""
     if graphs.part is None:
         return None
     train, validation, test = (np.flatnonzero(graphs.part == PARTS.index(name)) for name in PARTS[:3])
@@ -156,17 +145,7 @@ def write_splits(path: Path | str, folds: Sequence[Fold]) -> None:
 
 
 def read_splits(path: Path | str, graphs: GraphSet) -> list[Fold]:
-    """Read folds in the published form, as they stand in the file; refuses what does not fit ``graphs``.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> from sargnn.data.graphs import pack
-    >>> graphs = pack([(1, [])] * 20, y=[0, 1] * 10, classes=["a", "b"])
-    >>> with TemporaryDirectory() as folder:
-    ...     write_splits(Path(folder, "folds.json"), stratified_folds(graphs.y, 5))
-    ...     folds = read_splits(Path(folder, "folds.json"), graphs)
-    >>> len(folds), len(folds[0].test)
-    (5, 4)
-    """
+    """Read folds in the published form, as they stand in the file; refuses what does not fit ``graphs``."""
     try:
         content = json.loads(Path(path).read_bytes())
     except (OSError, ValueError, RecursionError) as error:

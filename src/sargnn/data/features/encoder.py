@@ -147,12 +147,7 @@ class Encoder:
         return _side_by_side(self.graph_encodings, graphs, len(graphs))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON that :meth:`from_json` reads back.
-
-        >>> from sargnn.data.features.encodings import RandomWalk
-        >>> Encoder((RandomWalk(4),)).to_json()["encodings"]
-        [{'encoding': 'random-walk', 'steps': 4}]
-        """
+        """Plain JSON that :meth:`from_json` reads back."""
         return {
             "encodings": _blocks_to_json(self.encodings),
             "notes": list(self.notes),

@@ -27,6 +27,7 @@ import numpy as np
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.columns import natural_order
 from sargnn.data.io.set_columns import Columns, SetColumns, exact
+from sargnn.data.io.tu import CATEGORIES
 from sargnn.data.sources import SUFFIXES
 from sargnn.errors import InputError
 from sargnn.files import write_file, write_folder
@@ -175,19 +176,15 @@ def _to_tu(graphs: GraphSet, path: Path) -> list[str]:
 
         write("A", (f"{source + 1}, {target + 1}" for source, target in (graphs.edges + first).T.tolist()))
         write("graph_indicator", (str(graph + 1) for graph in graphs.node_graph.tolist()))
-        for kind, codes, names in (
-            ("graph_labels", graphs.y, graphs.classes),
-            ("node_labels", graphs.node_labels, graphs.node_label_names),
-            ("edge_labels", graphs.edge_labels, graphs.edge_label_names),
-        ):
+        for each, fields in CATEGORIES.items():
+            codes, names, values = (getattr(graphs, field) for field in (*fields, f"{each}_attributes"))
             if codes is not None:
-                numbers = _numbers(names or list(map(str, range(int(codes.max(initial=-1)) + 1))), kind, notes)
-                write(kind, (numbers[code] for code in codes.tolist()))
-        for kind in ("graph_attributes", "node_attributes", "edge_attributes"):
-            values = getattr(graphs, kind)
+                names = names or list(map(str, range(int(codes.max(initial=-1)) + 1)))
+                numbers = _numbers(names, f"{each}_labels", notes)
+                write(f"{each}_labels", (numbers[code] for code in codes.tolist()))
             if values is not None:
                 columns = [exact(values[:, i]) for i in range(values.shape[1])]
-                write(kind, (", ".join(map(str, row)) for row in zip(*columns, strict=True)))
+                write(f"{each}_attributes", (", ".join(map(str, row)) for row in zip(*columns, strict=True)))
     lost = [field for field in ("part", "true_saliency", "node_names") if getattr(graphs, field) is not None]
     lost += ["graph_names"] if graphs.graph_names else []
     return [*notes, *(f"TU format has no place for {field}" for field in lost)]

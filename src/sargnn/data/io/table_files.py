@@ -80,16 +80,7 @@ class TableFile(ABC):
 
 
 class CsvTable(TableFile):
-    """The rows of a CSV file, UTF-8, with comma, semicolon or tab; those that do not fit the header are problems.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "graphs.csv")
-    ...     _ = path.write_text("graph,label\\nfirst,1\\nsecond,0\\n")
-    ...     table = CsvTable(path, Problems())
-    ...     table.header, list(table.rows())
-    (['graph', 'label'], [(2, ['first', '1']), (3, ['second', '0'])])
-    """
+    """The rows of a CSV file, UTF-8, with comma, semicolon or tab; those that do not fit the header are problems."""
 
     cells = True
 
