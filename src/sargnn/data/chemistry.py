@@ -30,13 +30,7 @@ LARGEST_RING = 8
 
 
 def atom_symbols(graphs: GraphSet) -> np.ndarray | None:
-    """str [N]: the chemical symbol of every node, or none where the nodes are no atoms.
-
-    >>> from sargnn.data.graphs import pack
-    >>> water = pack([(3, [(0, 1), (1, 2)])], node_labels=[0, 1, 0], node_label_names=["H", "O"])
-    >>> atom_symbols(water).tolist()
-    ['H', 'O', 'H']
-    """
+    """str [N]: the chemical symbol of every node, or none where the nodes are no atoms."""
     names = graphs.node_label_names
     if graphs.node_labels is None or not names:
         return None

@@ -24,7 +24,11 @@ __all__ = ["Fold", "holdout", "named_folds", "official", "read_splits", "stratif
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Disjoint graph indices, int64 each: to fit on, to choose the epoch and hyperparameters by, to report on."""
+    """Disjoint graph indices, int64 each: to fit on, to choose the epoch and hyperparameters by, to report on.
+
+    >>> len(Fold(train=np.array([0, 1, 4]), validation=np.array([2]), test=np.array([3])).train)
+    3
+    """
 
     train: np.ndarray
     validation: np.ndarray
@@ -59,7 +63,12 @@ def holdout(
 
 
 def official(graphs: GraphSet) -> Fold | None:
-    """The split that comes with the set, if one does; a large test set is in no part."""
+    """The split that comes with the set, if one does; a large test set is in no part.
+
+    >>> from sargnn.data.synthetic import triangles
+    >>> official(triangles(train=20, validation=10, test=10, test_large=0)).validation.tolist()
+    [20, 21, 22, 23, 24, 25, 26, 27, 28, 29]
+    """
     if graphs.part is None:
         return None
     train, validation, test = (np.flatnonzero(graphs.part == PARTS.index(name)) for name in PARTS[:3])
@@ -145,7 +154,16 @@ def write_splits(path: Path | str, folds: Sequence[Fold]) -> None:
 
 
 def read_splits(path: Path | str, graphs: GraphSet) -> list[Fold]:
-    """Read folds in the published form, as they stand in the file; refuses what does not fit ``graphs``."""
+    """Read folds in the published form, as they stand in the file; refuses what does not fit ``graphs``.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from sargnn.data.graphs import pack
+    >>> graphs = pack([(1, [])] * 20, y=[0, 1] * 10, classes=["a", "b"])
+    >>> with TemporaryDirectory() as folder:
+    ...     write_splits(Path(folder, "folds.json"), stratified_folds(graphs.y, 5))
+    ...     [len(fold.test) for fold in read_splits(Path(folder, "folds.json"), graphs)]
+    [4, 4, 4, 4, 4]
+    """
     try:
         content = json.loads(Path(path).read_bytes())
     except (OSError, ValueError, RecursionError) as error:

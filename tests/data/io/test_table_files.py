@@ -77,3 +77,10 @@ def test_a_split_table_gives_every_row_once(tmp_path: Path) -> None:
     assert second.graph.tolist() == [1, 2, 1, 2]
     assert not list(tmp_path.iterdir())
     assert len(split.read(0).lines) == 0
+
+
+def test_the_rows_of_one_chunk_go_to_several_parts(tmp_path: Path) -> None:
+    split = SplitTable(tmp_path / "nodes", [0, 2, 4], width=1)
+    split.fill([Chunk(np.array([2, 3, 4]), [["a", "b", "c"]], graph=np.array([0, 3, 1]))])
+    found = [(part.graph.tolist(), part.lines.tolist(), part.columns) for part in map(split.read, (0, 1))]
+    assert found == [([0, 1], [2, 4], [["a", "c"]]), ([3], [3], [["b"]])]

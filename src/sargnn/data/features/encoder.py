@@ -121,15 +121,7 @@ class Encoder:
         return _side_by_side(encodings, graphs, graphs.num_nodes)
 
     def strange(self, graphs: GraphSet) -> tuple[np.ndarray, list[str]]:
-        """bool [G], which graphs have labels that were not fitted and that :meth:`encode` would refuse; these labels.
-
-        >>> from sargnn.data.graphs import pack
-        >>> carbon = pack([(1, [])], node_labels=[0], node_label_names=["C"])
-        >>> both = pack([(1, []), (1, [])], node_labels=[0, 1], node_label_names=["C", "N"])
-        >>> strange, labels = Encoder.fit(DataConfig(), carbon).strange(both)
-        >>> strange.tolist(), labels
-        ([False, True], ['N'])
-        """
+        """bool [G], which graphs have labels not fitted, which :meth:`encode` would refuse; these labels."""
         which = np.zeros(len(graphs), bool)
         labels: list[str] = []
         for encoding in (*self.encodings, *self.edge_encodings):

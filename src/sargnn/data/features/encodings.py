@@ -51,7 +51,11 @@ FARTHEST = 1e4
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Which inputs to make of a graph."""
+    """Which inputs to make of a graph.
+
+    >>> DataConfig(encodings=("degree", "random-walk"), walk_steps=4).walk_steps
+    4
+    """
 
     encodings: tuple[str, ...] = ("auto",)
     """Names of encodings, side by side in this order; ``auto`` takes what the graphs have."""

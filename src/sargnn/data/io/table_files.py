@@ -186,16 +186,7 @@ def _one_line(error: Exception) -> str:
 
 
 class SplitTable:
-    """A table in parts: part p has the rows of the graphs ``bounds[p]`` to ``bounds[p + 1]``.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> chunk = Chunk(np.array([2, 3, 4]), [["a", "b", "c"]], graph=np.array([0, 3, 1]))
-    >>> with TemporaryDirectory() as folder:
-    ...     split = SplitTable(Path(folder, "nodes"), [0, 2, 4], width=1)
-    ...     split.fill([chunk])
-    ...     [(part.graph.tolist(), part.lines.tolist(), part.columns) for part in map(split.read, (0, 1))]
-    [([0, 1], [2, 4], [['a', 'c']]), ([3], [3], [['b']])]
-    """
+    """A table in parts: part p has the rows of the graphs ``bounds[p]`` to ``bounds[p + 1]``."""
 
     def __init__(self, prefix: Path, bounds: Sequence[int], width: int) -> None:
         self.paths = [prefix.with_name(f"{prefix.name}-{part}.jsonl") for part in range(len(bounds) - 1)]
