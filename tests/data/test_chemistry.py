@@ -61,7 +61,8 @@ def test_fused_rings_share_a_bond() -> None:
 
 def test_symbols_are_known_by_name_alone() -> None:
     water = molecule("HOH", (0, 1), (1, 2))
-    assert atom_symbols(water) is not None
+    assert (symbols := atom_symbols(water)) is not None
+    assert symbols.tolist() == ["H", "O", "H"]
     assert atom_symbols(replace(water, node_label_names=("0", "1"))) is None
     assert atom_symbols(replace(water, node_labels=None)) is None
     assert bond_orders(water).tolist() == ["single"] * 4

@@ -61,5 +61,6 @@ def test_a_graph_that_is_left_out_stops_nothing() -> None:
 
 def test_values_in_words() -> None:
     assert [kind_of(value) for value in (True, 2.5, None, [])] == ["true or false", "a number", "nothing", "a list"]
+    assert [kind_of(value) for value in (3, "C", {})] == ["a number", "a text", "a dict"]
     assert shown([1] * 40, 10) == "[1, 1, 1,…"
     assert str(refused("got x", "a.json", 2, graph=1)) == "a.json line 2: got x, in graph 1"

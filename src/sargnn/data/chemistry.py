@@ -30,13 +30,7 @@ LARGEST_RING = 8
 
 
 def atom_symbols(graphs: GraphSet) -> np.ndarray | None:
-    """str [N]: the chemical symbol of every node, or none where the nodes are no atoms.
-
-    >>> from sargnn.data.graphs import pack
-    >>> water = pack([(3, [(0, 1), (1, 2)])], node_labels=[0, 1, 0], node_label_names=["H", "O"])
-    >>> atom_symbols(water).tolist()
-    ['H', 'O', 'H']
-    """
+    """str [N]: the chemical symbol of every node, or none where the nodes are no atoms."""
     names = graphs.node_label_names
     if graphs.node_labels is None or not names:
         return None
@@ -58,11 +52,7 @@ def bond_orders(graphs: GraphSet) -> np.ndarray:
 
 
 def known_causes(graphs: GraphSet) -> dict[str, np.ndarray]:
-    """float32 [N] each, in the form of ``GraphSet.true_saliency``: 1 for atoms of fused rings, nitro groups, either.
-
-    >>> import sargnn
-    >>> known_causes(sargnn.load("MUTAG"))["nitro groups"].sum()  # doctest: +SKIP
-    """
+    """float32 [N] each, in the form of ``GraphSet.true_saliency``: 1 for atoms of fused rings, nitro groups, either."""
     symbols = atom_symbols(graphs)
     if symbols is None:
         raise InputError(f"{graphs.name}: got nodes that are no atoms, expected node labels that are chemical symbols")

@@ -153,11 +153,7 @@ class GraphSet:
         return slice(*self.node_ptr[graph : graph + 2].tolist())
 
     def called(self, graph: int) -> str:
-        """A graph in words, by its number and, where it has one, its name.
-
-        >>> pack([(1, [])], y=[0], classes=["dot"]).called(0)
-        'graph 0'
-        """
+        """A graph in words, by its number and, where it has one, its name."""
         return f"graph {graph}" + (f" {shown(self.graph_names[graph], 80)}" if self.graph_names else "")
 
     def subset(self, index: Sequence[int] | np.ndarray) -> GraphSet:

@@ -119,11 +119,7 @@ class Problems:
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, in words.
-
-    >>> kind_of(3), kind_of("C"), kind_of({})
-    ('a number', 'a text', 'a dict')
-    """
+    """What a value is, in words."""
     words = {bool: "true or false", int: "a number", float: "a number", str: "a text", type(None): "nothing"}
     return words.get(type(value), f"a {type(value).__name__}")
 

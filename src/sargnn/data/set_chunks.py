@@ -29,7 +29,6 @@ class SetChunks:
 
     def __init__(self, graphs: GraphSet, index: Sequence[int] | np.ndarray | None = None) -> None:
         self.graphs = graphs
-        self._all = index is None
         chosen = np.arange(len(graphs)) if index is None else np.asarray(index, np.int64)
         cells = _cells(graphs)
         if cells[chosen].sum() > CELLS:
@@ -42,16 +41,11 @@ class SetChunks:
 
     @cached_property
     def _only(self) -> GraphSet:
-        return self.graphs if self._all else self.graphs.subset(self.indices[0])
+        return self.graphs.subset(self.indices[0])
 
     def rows(self, of: Element) -> Iterator[np.ndarray]:
         """The rows of each chunk's nodes (edges, graphs) in the arrays of the set. Chunks without any are left out; if
-        all have none, one array is empty.
-
-        >>> from sargnn.data.graphs import pack
-        >>> [rows.tolist() for rows in SetChunks(pack([(1, []), (2, []), (4, [])]), [2, 0]).rows("node")]
-        [[3, 4, 5, 6, 0]]
-        """
+        all have none, one array is empty."""
         pointers = np.arange(len(self.graphs) + 1) if of == "graph" else getattr(self.graphs, f"{of}_ptr")
         filled = [some for some in self.indices if (pointers[some + 1] > pointers[some]).any()]
         return (ranges(pointers, some) for some in filled or self.indices[:1])

@@ -107,14 +107,7 @@ def read(
 
 
 def require_two_classes(graphs: GraphSet) -> None:
-    """Refuse a set that nothing can be learned from: one class only, or no labels at all.
-
-    >>> from sargnn.data.graphs import pack
-    >>> require_two_classes(pack([(1, []), (2, [])], name="dots", y=[0, 0], classes=["a", "b"]))
-    Traceback (most recent call last):
-    ...
-    sargnn.errors.InputError: dots: got class 'a' only, expected two or more classes
-    """
+    """Refuse a set that nothing can be learned from: one class only, or no labels at all."""
     if graphs.y is None:
         raise InputError(f"{graphs.name}: got no classes, expected two or more")
     if len(present := np.unique(graphs.y)) == 1:
@@ -123,13 +116,7 @@ def require_two_classes(graphs: GraphSet) -> None:
 
 
 def require_every_class(classes: Iterable[Any], where: str) -> None:
-    """Refuse classes of which one is None or NaN, which would become a class of that name.
-
-    >>> require_every_class(["a", None], "labels")
-    Traceback (most recent call last):
-    ...
-    sargnn.errors.InputError: labels: got None, expected a class for every graph, in graph 1
-    """
+    """Refuse classes of which one is None or NaN, which would become a class of that name."""
     for graph, value in enumerate(classes):
         if value is None or value != value:
             raise InputError(f"{where}: got {value}, expected a class for every graph, in graph {graph}")
@@ -160,10 +147,11 @@ def _by_name_or_path(source: str, want: _Want) -> GraphSet:
         except OSError as error:
             raise InputError(f"{error.filename or path}: cannot read ({error.strerror or error})") from error
     want.check("known set")
-    near = "" if source in KNOWN else _near_names(source)
+    names = {} if source in KNOWN else {name.upper(): name for name in KNOWN}
+    near = " or ".join(names[name] for name in difflib.get_close_matches(source.upper(), names))
     if not TU_NAME.fullmatch(source):
-        names = near or ", ".join(KNOWN)
-        raise InputError(f"got {source!r}, expected a file or folder that exists or a name such as {names}")
+        such = near or ", ".join(KNOWN)
+        raise InputError(f"got {source!r}, expected a file or folder that exists or a name such as {such}")
     try:
         return _read_named(source)
     except InputError as error:
@@ -253,11 +241,6 @@ def _with_classes(graphs: GraphSet, labels: Sequence[Any] | np.ndarray) -> Graph
     names = sorted(set(texts), key=natural_order)
     index = {name: i for i, name in enumerate(names)}
     return replace(graphs, y=np.array([index[text] for text in texts], np.int64), classes=tuple(names))
-
-
-def _near_names(name: str) -> str:
-    by_upper_case = {known.upper(): known for known in KNOWN}
-    return " or ".join(by_upper_case[near] for near in difflib.get_close_matches(name.upper(), by_upper_case))
 
 
 def _read_named(name: str) -> GraphSet:

@@ -152,3 +152,10 @@ def test_encodings_of_edges_and_graphs_come_back_from_json() -> None:
     content["edge_encodings"][1]["of"] = "graph"
     with pytest.raises(InputError, match=r"edge_encodings\[1\].of: got 'graph', expected one of node, edge"):
         Encoder.from_json(content)
+
+
+def test_graphs_with_labels_that_were_not_fitted_are_named() -> None:
+    carbon = pack([(1, [])], node_labels=[0], node_label_names=["C"])
+    both = pack([(1, []), (1, [])], node_labels=[0, 1], node_label_names=["C", "N"])
+    strange, labels = Encoder.fit(DataConfig(), carbon).strange(both)
+    assert (strange.tolist(), labels) == ([False, True], ["N"])

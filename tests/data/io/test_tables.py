@@ -113,9 +113,9 @@ def big_trio(folder: Path, count: int) -> Path:
 MEASURE = """
 import sys, tracemalloc
 import numpy as np
-from sargnn.data.io import csv_files, tables
+from sargnn.data.io import table_files, tables
 from sargnn.data.sources import load
-csv_files.ROWS = 500
+table_files.ROWS = 500
 for tables.PART in (2**30, 2**15):
     tracemalloc.start()
     graphs = load(sys.argv[1])

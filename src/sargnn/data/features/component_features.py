@@ -207,11 +207,7 @@ def _fix_sign(vectors: np.ndarray) -> np.ndarray:
 
 
 def _rank_within(graph: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Each value's place, from 0, among the values of its graph.
-
-    >>> _rank_within(np.array([0, 1, 0]), np.array([0.5, 0.1, 0.2])).tolist()
-    [1, 0, 0]
-    """
+    """Each value's place, from 0, among the values of its graph."""
     order = np.lexsort((value, graph))
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order)) - np.searchsorted(graph[order], graph[order])

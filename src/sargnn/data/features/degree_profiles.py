@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sargnn.data.graphs import CELLS
+from sargnn.data.graphs import CELLS, ranges
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -101,10 +101,8 @@ def _jaccard(source: np.ndarray, target: np.ndarray, adjacency: csr_array) -> np
     begin = 0
     while begin < len(source):  # as many edges as have CELLS neighbours to look at, or one
         end = max(begin + 1, int(np.searchsorted(total, (total[begin - 1] if begin else 0) + CELLS, "right")))
-        ways = degree[few[begin:end]]
-        edge = np.repeat(np.arange(begin, end), ways)
-        offset = np.arange(len(edge)) - np.repeat(np.cumsum(ways) - ways, ways)
-        wanted = many[edge] * nodes + target[pointer[few[edge]] + offset]
+        edge = np.repeat(np.arange(begin, end), degree[few[begin:end]])
+        wanted = many[edge] * nodes + target[ranges(pointer, few[begin:end])]
         place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         shared[begin:end] = np.bincount(edge[known[place] == wanted] - begin, minlength=end - begin)
         begin = end

@@ -121,15 +121,7 @@ class Encoder:
         return _side_by_side(encodings, graphs, graphs.num_nodes)
 
     def strange(self, graphs: GraphSet) -> tuple[np.ndarray, list[str]]:
-        """bool [G], which graphs have labels that were not fitted and that :meth:`encode` would refuse; these labels.
-
-        >>> from sargnn.data.graphs import pack
-        >>> carbon = pack([(1, [])], node_labels=[0], node_label_names=["C"])
-        >>> both = pack([(1, []), (1, [])], node_labels=[0, 1], node_label_names=["C", "N"])
-        >>> strange, labels = Encoder.fit(DataConfig(), carbon).strange(both)
-        >>> strange.tolist(), labels
-        ([False, True], ['N'])
-        """
+        """bool [G], which graphs have labels not fitted, which :meth:`encode` would refuse; these labels."""
         which = np.zeros(len(graphs), bool)
         labels: list[str] = []
         for encoding in (*self.encodings, *self.edge_encodings):
@@ -147,12 +139,7 @@ class Encoder:
         return _side_by_side(self.graph_encodings, graphs, len(graphs))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON that :meth:`from_json` reads back.
-
-        >>> from sargnn.data.features.encodings import RandomWalk
-        >>> Encoder((RandomWalk(4),)).to_json()["encodings"]
-        [{'encoding': 'random-walk', 'steps': 4}]
-        """
+        """Plain JSON that :meth:`from_json` reads back."""
         return {
             "encodings": _blocks_to_json(self.encodings),
             "notes": list(self.notes),

@@ -75,8 +75,8 @@ class DataConfig:
     def __post_init__(self) -> None:
         if not self.encodings:
             raise InputError("data.encodings: got none, expected at least one")
-        check_names(self.encodings, ("auto", *ENCODINGS), "data.encodings")
-        check_names(self.edge_encodings, ("auto", *GIVEN), "data.edge_encodings")
+        check_each(self.encodings, ("auto", *ENCODINGS), "data.encodings", once=True)
+        check_each(self.edge_encodings, ("auto", *GIVEN), "data.edge_encodings", once=True)
         _check_number("data.walk_steps", self.walk_steps, 1)
         _check_number("data.laplacian_vectors", self.laplacian_vectors, 1, DENSE_NODES - 1)
         if self.max_degree is not None and self.max_degree < 1:
@@ -90,9 +90,9 @@ class Encoding(ABC):
     """One block of columns: what was fitted, in plain values that JSON can hold."""
 
     @classmethod
-    @abstractmethod
     def fit(cls, config: DataConfig, training: SetChunks) -> Encoding:
-        """Learn from the training graphs what :meth:`encode` needs."""
+        """Learn from the training graphs what :meth:`encode` needs, by default nothing."""
+        return cls()
 
     @property
     @abstractmethod
@@ -206,6 +206,7 @@ class DegreeScalar(Encoding):
 
     mean: float
     std: float
+    feature_names = ("degree, standardised",)
 
     def __post_init__(self) -> None:
         _check_number("std", self.std, 0)
@@ -215,10 +216,6 @@ class DegreeScalar(Encoding):
         (mean,), (std,) = moments(graphs.degrees[:, None].astype(np.float64) for graphs in training)
         return cls(mean, std)
 
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return ("degree, standardised",)
-
     def encode(self, graphs: GraphSet) -> np.ndarray:
         return over_deviation(graphs.degrees[:, None] - self.mean, self.std)
 
@@ -227,13 +224,7 @@ class DegreeScalar(Encoding):
 class Constant(Encoding):
     """One for every node: only the structure of the graph tells nodes apart."""
 
-    @classmethod
-    def fit(cls, config: DataConfig, training: SetChunks) -> Constant:
-        return cls()
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return ("constant",)
+    feature_names = ("constant",)
 
     def encode(self, graphs: GraphSet) -> np.ndarray:
         return np.ones((graphs.num_nodes, 1), np.float32)
@@ -332,6 +323,7 @@ class Topology(Encoding):
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
+    feature_names = COLUMNS
 
     def __post_init__(self) -> None:
         if len(self.mean) != len(COLUMNS) or len(self.std) != len(COLUMNS):
@@ -341,10 +333,6 @@ class Topology(Encoding):
     @classmethod
     def fit(cls, config: DataConfig, training: SetChunks) -> Topology:
         return cls(*moments(map(node_profiles, training)))
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return COLUMNS
 
     def encode(self, graphs: GraphSet) -> np.ndarray:
         return over_deviation(node_profiles(graphs) - self.mean, self.std)
@@ -369,17 +357,13 @@ ENCODINGS: dict[str, type[Encoding]] = {
 }
 
 
-def check_names(names: tuple[str, ...], known: tuple[str, ...], where: str) -> None:
-    check_each(names, known, where)
-    if len(set(names)) < len(names):
-        raise InputError(f"{where}: got {', '.join(names)}, expected each name once")
-
-
-def check_each(names: tuple[str, ...], known: tuple[str, ...], where: str) -> None:
+def check_each(names: tuple[str, ...], known: tuple[str, ...], where: str, *, once: bool = False) -> None:
     for name in names:
         if name not in known:
             hint = "".join(f"; did you mean {near!r}?" for near in get_close_matches(name, known, n=1))
             raise InputError(f"{where}: got {name!r}, expected one of {', '.join(known)}{hint}")
+    if once and len(set(names)) < len(names):
+        raise InputError(f"{where}: got {', '.join(names)}, expected each name once")
 
 
 def _check_number(field: str, value: int | float, least: int, most: int | None = None) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sargnn.data.graphs import ranges
 from sargnn.errors import InputError
 
 if TYPE_CHECKING:
@@ -135,8 +136,7 @@ def _grown_rings(adjacency: csr_array, roots: np.ndarray, k: int) -> np.ndarray 
         if ways.sum() > PATHS:
             return None
         paths = np.repeat(paths, ways, axis=0)
-        offset = np.arange(len(paths)) - np.repeat(np.cumsum(ways) - ways, ways)
-        following = adjacency.indices[np.repeat(adjacency.indptr[last], ways) + offset]
+        following = adjacency.indices[ranges(adjacency.indptr, last)]
         new = (following > paths[:, 0]) & (paths != following[:, None]).all(axis=1)
         paths = np.concatenate([paths[new], following[new, None]], axis=1)
     nodes = adjacency.shape[0]

@@ -26,10 +26,9 @@ from typing import Any
 import numpy as np
 
 from sargnn.data.graphs import GraphSet, pointers, sort_edges
-from sargnn.data.io.columns import Column, natural_order, text_of
+from sargnn.data.io.columns import Column, GrowingArray, natural_order, text_of
 from sargnn.data.io.graph_fields import GraphFields
 from sargnn.data.io.graph_records import NAME_LENGTH, ChunkColumns, GraphChunk, Record, chunk_of
-from sargnn.data.io.growing_array import GrowingArray
 from sargnn.data.problems import Problem, Problems, merged_note, shown
 
 __all__ = ["Assembler", "assemble_records"]
@@ -200,10 +199,7 @@ class Assembler:
         names = sorted(columns, key=natural_order)
         numeric = [name for name in names if columns[name].is_numeric]
         if numeric:
-            values = np.empty((len(first := columns[numeric[0]].numbers()), len(numeric)), np.float32)
-            values[:, 0] = first
-            for i, name in enumerate(numeric[1:], 1):
-                values[:, i] = columns[name].numbers()
+            values = np.stack([columns[name].numbers() for name in numeric], axis=1)
             fields |= {f"{each}_attributes": values, f"{each}_attribute_names": tuple(numeric)}
         texts = [name for name in names if name not in numeric]
         if texts and each != "graph":
@@ -241,11 +237,7 @@ def _names(names: Sequence[str] | None, sizes: np.ndarray) -> np.ndarray | None:
 
 
 def _positions(sizes: np.ndarray) -> list[str]:
-    """The names of nodes without one.
-
-    >>> _positions(np.array([2, 1]))
-    ['0', '1', '0']
-    """
+    """The names of nodes without one: ``0``, ``1``, ... in each graph."""
     texts = list(map(str, range(int(sizes.max(initial=0)))))
     return [text for size in sizes.tolist() for text in texts[:size]]
 

@@ -19,10 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sargnn.data.io.growing_array import GrowingArray
 from sargnn.data.problems import MOST, Problem, Problems, kind_of, shown
 
-__all__ = ["Column", "natural_order", "text_of"]
+__all__ = ["Column", "GrowingArray", "natural_order", "text_of"]
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -70,6 +69,47 @@ def _pieces(text: str) -> tuple[tuple[int, float, str], ...]:
         return ((0, float(text), ""),)
     pieces = PIECES.findall(text)
     return tuple((0, float(piece), "") if piece[0] in "0123456789" else (1, 0.0, piece) for piece in pieces)
+
+
+class GrowingArray:
+    """Rows of one type, added part by part: parts of unknown number need no second copy to become one.
+
+    >>> numbers = GrowingArray(np.float32)
+    >>> numbers.extend(np.array([1, 2]))
+    >>> numbers.fill(2, -1)
+    >>> numbers.take().tolist()
+    [1.0, 2.0, -1.0, -1.0]
+    """
+
+    def __init__(self, dtype: Any, *width: int) -> None:
+        self._array = np.empty((0, *width), dtype)
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def extend(self, part: np.ndarray) -> None:
+        """Add the rows of ``part``."""
+        self._grow(len(part))[:] = part
+
+    def fill(self, count: int, value: int | float) -> None:
+        """Add ``count`` rows of one value."""
+        self._grow(count)[:] = value
+
+    def take(self) -> np.ndarray:
+        """All rows, in an array of their own; nothing is left."""
+        array = self._array
+        array.resize((self._length, *array.shape[1:]), refcheck=False)
+        self._array, self._length = np.empty((0, *array.shape[1:]), array.dtype), 0
+        return array
+
+    def _grow(self, count: int) -> np.ndarray:
+        """Room for ``count`` more rows."""
+        start, self._length = self._length, self._length + count
+        if self._length > len(self._array):
+            room = max(self._length, len(self._array) * 5 // 4)
+            self._array.resize((room, *self._array.shape[1:]), refcheck=False)  # in place where the system can
+        return self._array[start : self._length]
 
 
 class _Unreadable(NamedTuple):

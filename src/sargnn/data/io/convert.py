@@ -17,7 +17,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -27,6 +27,7 @@ import numpy as np
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.columns import natural_order
 from sargnn.data.io.set_columns import Columns, SetColumns, exact
+from sargnn.data.io.tu import CATEGORIES
 from sargnn.data.sources import SUFFIXES
 from sargnn.errors import InputError
 from sargnn.files import write_file, write_folder
@@ -52,13 +53,6 @@ def convert(graphs: GraphSet, path: Path | str, to: str) -> list[str]:
     path = Path(path)
     if to not in FORMS:
         raise InputError(f"to: got {to!r}, expected one of {', '.join(FORMS)}")
-    _require_fitting_name(path, to)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise InputError(f"{path}: is there already, expected a new {'file' if to == 'jsonl' else 'folder'}")
-    return FORMS[to](graphs, path)
-
-
-def _require_fitting_name(path: Path, to: str) -> None:
     suffix = path.suffix.lower()
     stem = path.with_suffix("") if suffix in SUFFIXES else path
     if to == "jsonl" and suffix != ".jsonl":
@@ -66,14 +60,12 @@ def _require_fitting_name(path: Path, to: str) -> None:
     if to != "jsonl" and suffix in SUFFIXES:
         forms = ", ".join(form for form in FORMS if form != "jsonl")
         raise InputError(f"{path}: got the name of a file, expected that of a folder, such as {stem}, for {forms}")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(f"{path}: is there already, expected a new {'file' if to == 'jsonl' else 'folder'}")
+    return FORMS[to](graphs, path) or []
 
 
-def _to_graphset(graphs: GraphSet, path: Path) -> list[str]:
-    graphs.save(path)
-    return []
-
-
-def _to_tables(graphs: GraphSet, path: Path) -> list[str]:
+def _to_tables(graphs: GraphSet, path: Path) -> None:
     columns = SetColumns.of(graphs)
     texts = [str(value).lower() for value in columns.directed.tolist()]
     directed = {"directed": texts} if columns.directed.any() else {}
@@ -84,7 +76,6 @@ def _to_tables(graphs: GraphSet, path: Path) -> list[str]:
         _write_csv(folder / "nodes.csv", nodes)
         edges = {"graph": columns.edge_graph.tolist(), "source": source, "target": target, **columns.edges}
         _write_csv(folder / "edges.csv", edges)
-    return []
 
 
 def _positions(graphs: GraphSet) -> list[int]:
@@ -99,13 +90,12 @@ def _write_csv(path: Path, columns: Columns) -> None:
         writer.writerows(zip(*columns.values(), strict=True))
 
 
-def _to_json_lines(graphs: GraphSet, path: Path) -> list[str]:
+def _to_json_lines(graphs: GraphSet, path: Path) -> None:
     lines = []
     for attributes, directed, nodes, edges in _one_by_one(graphs):
         item = {"directed": directed, "multigraph": False, "graph": attributes, "nodes": nodes, "edges": edges}
         lines.append(json.dumps(item, ensure_ascii=False, allow_nan=False) + "\n")
     write_file(path, "".join(lines))
-    return []
 
 
 Rows = list[dict[str, Any]]
@@ -130,13 +120,12 @@ def _rows(columns: Columns, count: int) -> Rows:
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def _to_graphml(graphs: GraphSet, path: Path) -> list[str]:
+def _to_graphml(graphs: GraphSet, path: Path) -> None:
     digits = len(str(max(len(graphs) - 1, 0)))
     with write_folder(path) as folder:
         for g, (attributes, directed, nodes, edges) in enumerate(_one_by_one(graphs)):
             text = "\n".join(_graphml(attributes, directed, nodes, edges))
             (folder / f"{g:0{digits}d}.graphml").write_text(text + "\n", encoding="utf-8")
-    return []
 
 
 def _graphml(attributes: dict[str, Any], directed: bool, nodes: Rows, edges: Rows) -> Iterator[str]:
@@ -187,19 +176,15 @@ def _to_tu(graphs: GraphSet, path: Path) -> list[str]:
 
         write("A", (f"{source + 1}, {target + 1}" for source, target in (graphs.edges + first).T.tolist()))
         write("graph_indicator", (str(graph + 1) for graph in graphs.node_graph.tolist()))
-        for kind, codes, names in (
-            ("graph_labels", graphs.y, graphs.classes),
-            ("node_labels", graphs.node_labels, graphs.node_label_names),
-            ("edge_labels", graphs.edge_labels, graphs.edge_label_names),
-        ):
+        for each, fields in CATEGORIES.items():
+            codes, names, values = (getattr(graphs, field) for field in (*fields, f"{each}_attributes"))
             if codes is not None:
-                numbers = _numbers(names or list(map(str, range(int(codes.max(initial=-1)) + 1))), kind, notes)
-                write(kind, (numbers[code] for code in codes.tolist()))
-        for kind in ("graph_attributes", "node_attributes", "edge_attributes"):
-            values = getattr(graphs, kind)
+                names = names or list(map(str, range(int(codes.max(initial=-1)) + 1)))
+                numbers = _numbers(names, f"{each}_labels", notes)
+                write(f"{each}_labels", (numbers[code] for code in codes.tolist()))
             if values is not None:
                 columns = [exact(values[:, i]) for i in range(values.shape[1])]
-                write(kind, (", ".join(map(str, row)) for row in zip(*columns, strict=True)))
+                write(f"{each}_attributes", (", ".join(map(str, row)) for row in zip(*columns, strict=True)))
     lost = [field for field in ("part", "true_saliency", "node_names") if getattr(graphs, field) is not None]
     lost += ["graph_names"] if graphs.graph_names else []
     return [*notes, *(f"TU format has no place for {field}" for field in lost)]
@@ -215,4 +200,6 @@ def _numbers(names: Sequence[str], kind: str, notes: list[str]) -> list[str]:
     return list(map(str, range(len(names))))
 
 
-FORMS = {"graphset": _to_graphset, "tu": _to_tu, "csv": _to_tables, "jsonl": _to_json_lines, "graphml": _to_graphml}
+FORMS: dict[str, Callable[[GraphSet, Path], list[str] | None]] = {
+    "graphset": GraphSet.save, "tu": _to_tu, "csv": _to_tables, "jsonl": _to_json_lines, "graphml": _to_graphml,
+}  # fmt: skip

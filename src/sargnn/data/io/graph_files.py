@@ -14,12 +14,12 @@ from pathlib import Path
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.assembler import assemble_records
 from sargnn.data.io.columns import natural_order
-from sargnn.data.io.csv_files import CsvTable
 from sargnn.data.io.gexf import read_gexf
 from sargnn.data.io.graph_fields import CLASS_NAMES
 from sargnn.data.io.graph_records import Record
 from sargnn.data.io.graphml import read_graphml
 from sargnn.data.io.node_link import read_json, read_json_lines
+from sargnn.data.io.table_files import CsvTable
 from sargnn.data.problems import Problems, refused, shown
 
 __all__ = ["FORMS", "graph_files_in", "read_graph_files"]

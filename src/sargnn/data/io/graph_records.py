@@ -11,7 +11,7 @@ import numpy as np
 
 from sargnn.data.problems import InputErrors, Problem, Problems, shown
 
-__all__ = ["ChunkColumns", "GraphChunk", "Record", "chunk_of"]
+__all__ = ["ChunkColumns", "GraphChunk", "Record", "chunk_of", "repeats"]
 
 MOST_MISSING = 1_000_000
 """Values that a chunk may lack."""
@@ -136,12 +136,8 @@ def _positions(record: Record, graph: int, problems: Problems) -> tuple[Sequence
     position = dict(zip(record.nodes, range(len(record.nodes)), strict=True))
     if not position:
         problems.add("no nodes", "at least one", file=record.file, line=record.line, graph=graph)
-    if len(position) < len(record.nodes):
-        seen: set[Any] = set()
-        for node, id_ in enumerate(record.nodes):
-            if id_ in seen:
-                refuse("node", node, f"node {shown(id_)} again", "every id once", "id")
-            seen.add(id_)
+    for node in repeats(record.nodes):
+        refuse("node", node, f"node {shown(record.nodes[node])} again", "every id once", "id")
     try:
         return [position[id_] for id_ in record.sources], [position[id_] for id_ in record.targets]
     except KeyError:
@@ -150,6 +146,17 @@ def _positions(record: Record, graph: int, problems: Problems) -> tuple[Sequence
                 if id_ not in position:
                     refuse("edge", edge, f"{end} {shown(id_)}", "the id of a node", end)
         return [], []
+
+
+def repeats(ids: Sequence[Any]) -> list[int]:
+    """The positions of what came before.
+
+    >>> repeats(["a", "b", "a"])
+    [2]
+    """
+    first: dict[Any, int] = {}
+    again = len(set(ids)) < len(ids)  # which is seldom, and quick to know
+    return [row for row, id_ in enumerate(ids) if first.setdefault(id_, row) != row] if again else []
 
 
 def _each_directed(record: Record, count: int) -> Iterable[bool]:

@@ -21,9 +21,9 @@ from typing import Any
 
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.assembler import assemble_records
-from sargnn.data.io.csv_files import CsvTable
 from sargnn.data.io.graph_fields import CLASS_NAMES, is_given
 from sargnn.data.io.graph_records import Record
+from sargnn.data.io.table_files import CsvTable
 from sargnn.data.problems import Problems, refused, shown
 from sargnn.errors import InputError
 
@@ -108,10 +108,18 @@ def _records(
         elif labelled is not False and has_classes and label is not None and not is_given(row[label]):
             problems.leave_out(f"no class in {shown(table.header[label])}", "one", **where)
         else:
-            record = _record(molecule)
-            record.name, record.file, record.line = text, str(table.path), line
-            record.attributes = {"label": row[label]} if label is not None and is_given(row[label]) else {}
-            yield record
+            atoms, bonds = list(molecule.GetAtoms()), list(molecule.GetBonds())
+            yield Record(
+                nodes=list(range(len(atoms))),
+                node_rows=list(map(_atom, atoms)),
+                sources=[bond.GetBeginAtomIdx() for bond in bonds],
+                targets=[bond.GetEndAtomIdx() for bond in bonds],
+                edge_rows=list(map(_bond, bonds)),
+                attributes={"label": row[label]} if label is not None and is_given(row[label]) else {},
+                name=text,
+                file=str(table.path),
+                line=line,
+            )
 
 
 def _parse(chem: Any, text: str) -> tuple[Any, str]:
@@ -123,17 +131,6 @@ def _parse(chem: Any, text: str) -> tuple[Any, str]:
         raw = chem.MolFromSmiles(text, sanitize=False)
         found = chem.DetectChemistryProblems(raw) if raw is not None else []
     return None, found[0].Message() if found else "not SMILES"
-
-
-def _record(molecule: Any) -> Record:
-    atoms, bonds = list(molecule.GetAtoms()), list(molecule.GetBonds())
-    return Record(
-        nodes=list(range(len(atoms))),
-        node_rows=[_atom(atom) for atom in atoms],
-        sources=[bond.GetBeginAtomIdx() for bond in bonds],
-        targets=[bond.GetEndAtomIdx() for bond in bonds],
-        edge_rows=[_bond(bond) for bond in bonds],
-    )
 
 
 def _atom(atom: Any) -> dict[str, Any]:

@@ -23,10 +23,8 @@ import numpy as np
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.assembler import Assembler
 from sargnn.data.io.columns import text_of
-from sargnn.data.io.csv_files import CsvTable
-from sargnn.data.io.graph_records import ChunkColumns, GraphChunk
-from sargnn.data.io.parquet_files import ParquetTable
-from sargnn.data.io.table_chunks import Chunk, SplitTable, TableFile
+from sargnn.data.io.graph_records import ChunkColumns, GraphChunk, repeats
+from sargnn.data.io.table_files import Chunk, CsvTable, ParquetTable, SplitTable, TableFile
 from sargnn.data.problems import Problems, refused, shown
 
 __all__ = ["has_tables", "read_tables"]
@@ -76,10 +74,12 @@ class _Opened:
         for names in COLUMNS[name]:
             if self.table.column(*names) is None:
                 got = ", ".join(map(shown, self.table.header))
-                self.refuse(1, f"columns {got}", f"one called {shown(names[0])}", names[0])
+                expected = f"one called {shown(names[0])}"
+                problems.add(f"columns {got}", expected, file=self.file, line=1, field=names[0])
 
-    def refuse(self, line: int, got: str, expected: str, field: str, graph: int | None = None) -> None:
-        self.problems.add(got, expected, file=self.file, line=line, graph=graph, field=field)
+    def refuse(self, chunk: Chunk, row: int, got: str, expected: str, field: str) -> None:
+        graph = int(chunk.graph[row]) if len(chunk.graph) else None
+        self.problems.add(got, expected, file=self.file, line=int(chunk.lines[row]), graph=graph, field=field)
 
     def values(self, chunk: Chunk, *names: str) -> Sequence[Any]:
         """A column that there is."""
@@ -112,12 +112,12 @@ class _Reader:
     def __init__(self, graphs: _Opened, nodes: _Opened, edges: _Opened) -> None:
         self.graphs, self.nodes, self.edges = graphs, nodes, edges
         whole = Chunk.joined(list(graphs.table.chunks()), len(graphs.table.header))
-        first_rows: dict[str, int] = {}
-        for row, id_ in enumerate(graphs.ids(whole, "graph")):
-            if first_rows.setdefault(id_, row) != row:
-                graphs.refuse(int(whole.lines[row]), f"graph {shown(id_)} again", "every graph once", "graph")
-        self.index = {id_: graph for graph, id_ in enumerate(first_rows)}
-        once = whole.take(np.array(list(first_rows.values()), np.int64))
+        ids = graphs.ids(whole, "graph")
+        again = repeats(ids)
+        for row in again:
+            graphs.refuse(whole, row, f"graph {shown(ids[row])} again", "every graph once", "graph")
+        self.index = {id_: graph for graph, id_ in enumerate(dict.fromkeys(ids))}
+        once = whole.take(np.delete(np.arange(len(ids)), again))
         self.rows = replace(once, graph=np.arange(len(once.lines)))
 
     def graph_chunks(self) -> Iterator[GraphChunk]:
@@ -147,7 +147,7 @@ class _Reader:
             graph = np.array([self.index.get(id_, -1) for id_ in ids], np.int64)
             for row in np.flatnonzero(graph < 0).tolist():
                 expected = f"one that is in {self.graphs.table.path.name}"
-                opened.refuse(int(chunk.lines[row]), f"graph {shown(ids[row])}", expected, "graph")
+                opened.refuse(chunk, row, f"graph {shown(ids[row])}", expected, "graph")
             chunk = replace(chunk, graph=graph)
             yield chunk if (graph >= 0).all() else chunk.take(np.flatnonzero(graph >= 0))
 
@@ -176,22 +176,15 @@ class _Reader:
         """int64 [G]: where the nodes of each graph start; a graph without any is refused."""
         sizes = np.bincount(node_graph, minlength=len(graphs.graph))
         for row in np.flatnonzero(sizes == 0).tolist():
-            expected = f"at least one in {self.nodes.table.path.name}"
-            self.graphs.refuse(int(graphs.lines[row]), "no nodes", expected, "graph", int(graphs.graph[row]))
+            self.graphs.refuse(graphs, row, "no nodes", f"at least one in {self.nodes.table.path.name}", "graph")
         return np.cumsum(sizes) - sizes
 
     def _positions(self, nodes: Chunk, ids: list[str]) -> dict[tuple[int, str], int]:
         """From graph and id to the row of the node; an id that comes twice in a graph is refused."""
-        graph = nodes.graph.tolist()
-        position = dict(zip(zip(graph, ids, strict=True), range(len(ids)), strict=True))
-        if len(position) < len(ids):
-            seen: set[tuple[int, str]] = set()
-            for row, key in enumerate(zip(graph, ids, strict=True)):
-                if key in seen:
-                    line, got = int(nodes.lines[row]), f"node {shown(ids[row])} again"
-                    self.nodes.refuse(line, got, "every id once", "node", graph[row])
-                seen.add(key)
-        return position
+        keys = list(zip(nodes.graph.tolist(), ids, strict=True))
+        for row in repeats(keys):
+            self.nodes.refuse(nodes, row, f"node {shown(ids[row])} again", "every id once", "node")
+        return dict(zip(keys, range(len(keys)), strict=True))
 
     def _ends(self, edges: Chunk, end: str, position: dict[tuple[int, str], int], first: np.ndarray) -> np.ndarray:
         """int64 [E]: the positions, within their graphs, of one end of each edge; what is no node is refused."""
@@ -199,8 +192,7 @@ class _Reader:
         keys = zip(edges.graph.tolist(), ids, strict=True)
         found = np.fromiter((position.get(key, -1) for key in keys), np.int64, len(ids))
         for row in np.flatnonzero(found < 0).tolist():
-            line, got = int(edges.lines[row]), f"{end} {shown(ids[row])}"
-            self.edges.refuse(line, got, "a node of its graph", end, int(edges.graph[row]))
+            self.edges.refuse(edges, row, f"{end} {shown(ids[row])}", "a node of its graph", end)
         return np.where(found < 0, 0, found - first)
 
     def _directed(self, graphs: Chunk) -> np.ndarray:
@@ -210,8 +202,7 @@ class _Reader:
         values = [_id(value).lower() for value in self.graphs.values(graphs, "directed")]
         for row, value in enumerate(values):
             if value not in DIRECTED:
-                line, got = int(graphs.lines[row]), f"{shown(value)} in 'directed'"
-                self.graphs.refuse(line, got, "true or false", "directed", int(graphs.graph[row]))
+                self.graphs.refuse(graphs, row, f"{shown(value)} in 'directed'", "true or false", "directed")
         return np.array([DIRECTED.get(value, False) for value in values], bool)
 
 

@@ -50,7 +50,6 @@ CATEGORIES = {
 UNPACKED_LIMIT = 4 << 30
 """Bytes that a zip may hold when unpacked; more is taken for a zip bomb."""
 
-CHUNK = 1 << 20
 LARGEST_INTEGER = 2.0**53
 """Numbers are parsed as float64, which is exact for integers up to here."""
 
@@ -61,11 +60,7 @@ TextFile = tuple[str, bytes]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a row of numbers stands, in the words of an error message.
-
-    >>> print(Place(lambda row: ("X_A.txt", row + 1), np.array([0, 1])).refuse(1, "'C'", "a number"))
-    X_A.txt line 2: got 'C', expected a number, in graph 1
-    """
+    """Where a row of numbers stands, in the words of an error message."""
 
     file_and_line: Callable[[int], tuple[str, int | None]]
     graph: np.ndarray | None = None
@@ -164,13 +159,10 @@ def _refuse_unsafe(members: list[zipfile.ZipInfo], place: str) -> None:
 
 def _read_at_most(limit: int, read: Callable[[int], bytes], place: str) -> bytes:
     """All that ``read`` gives, or an error once it exceeds ``limit`` bytes: what a zip declares may be a lie."""
-    chunks: list[bytes] = []
-    while chunk := read(CHUNK):
-        chunks.append(chunk)
-        limit -= len(chunk)
-        if limit < 0:
-            raise refused(f"got more bytes when unpacked than the {UNPACKED_LIMIT} allowed", place)
-    return b"".join(chunks)
+    found = read(limit + 1)
+    if len(found) > limit:
+        raise refused(f"got more bytes when unpacked than the {UNPACKED_LIMIT} allowed", place)
+    return found
 
 
 def _files_of_the_set(paths: Iterable[AnyPath], place: str) -> tuple[str, dict[str, AnyPath]]:
