@@ -86,9 +86,13 @@ def test_a_gpu_goes_without_the_kernels(traced: bool) -> None:
 
 @pytest.mark.parametrize("layouts", [COMMON, EVERY])
 @pytest.mark.parametrize("sizes", [SMALL, UNEVEN])
-def test_a_step_compiled_for_a_cpu_is_packed(layouts: Any, sizes: np.ndarray) -> None:
-    """The compiler does not see into the kernels, and has no use for padding."""
+def test_a_step_compiled_for_one_thread_of_a_cpu_is_packed(
+    layouts: Any, sizes: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The compiler does not see into the kernels, and has no use for padding; sums that threads share are slow."""
     assert choose_layout(layouts, sizes, traced=True) == "packed"
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    assert choose_layout(layouts, sizes, traced=True) == ("padded" if sizes is SMALL else "packed")
 
 
 def test_models_train_at_once_unless_padding_is_all_they_take_and_a_graph_is_large() -> None:
