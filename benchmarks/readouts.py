@@ -31,7 +31,7 @@ SETS: dict[str, tuple[Callable[[int], GraphSet], int]] = {
 
 
 def measure(data: str, seeds: int, epochs: int | None = None) -> Iterator[dict[str, Any]]:
-    """The rows of a set: every readout, alone and as a committee."""
+    """The rows of a set: every readout, alone and as an ensemble."""
     make, usual = SETS[data]
     for seed in range(seeds):
         graphs = make(seed)
