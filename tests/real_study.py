@@ -11,7 +11,7 @@ from sargnn.reproduction.studies import table1
 from sargnn.studies.store import Store
 from sargnn.studies.study import Study, run_study
 
-PRESET = replace(PRESETS["smoke"], rates=(1e-3, 5e-3))
+PRESET = replace(PRESETS["smoke"], rates=((1e-3, 0.0), (5e-3, 0.0)))
 """With a choice to make: smoke has none."""
 
 

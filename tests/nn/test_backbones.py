@@ -231,6 +231,13 @@ def test_sage_is_sage_conv_over_closed_neighbourhoods(bias: bool) -> None:
     assert_is_conv(layer, conv, nn.ReLU(), loops=True)
 
 
+def test_sage_with_a_weight_for_the_node_itself_is_sage_conv_with_its_root_weight() -> None:
+    layer, conv = SAGELayer(3, 5, own_weight=True).double(), SAGEConv(3, 5, bias=False).double()
+    conv.lin_l.load_state_dict(layer.theta.state_dict())
+    conv.lin_r.load_state_dict(layer.theta_own.state_dict())
+    assert_is_conv(layer, conv, nn.ReLU(), loops=True)
+
+
 # ------------------------------------------------------------------------------------------------------ any backbone
 
 
@@ -253,7 +260,7 @@ def test_message_passing_gives_what_the_fast_sum_gives(backbone: str) -> None:
         with_mask[name] = layer(x, batch, batch.uniform)
         layer.explain, layer._edge_mask = False, None
     torch.testing.assert_close(with_mask["ones"], plain)
-    torch.testing.assert_close(with_mask["zeros"], layer.transform(alone.aggregate(own_share, z), batch))
+    torch.testing.assert_close(with_mask["zeros"], layer.transform(alone.aggregate(own_share, z), x, batch))
 
 
 @pytest.mark.parametrize("backbone", BACKBONES)
@@ -289,7 +296,8 @@ def test_all_layouts_give_the_same_nodes(backbone: str) -> None:
 def edge_by_edge(layer: Backbone, batch: Batch, s: Tensor, fusion: Fusion) -> Tensor:
     """The layer with its fused weights formed one by one."""
     z = layer.message_features(batch.x)
-    return layer.transform(batch.aggregate(fusion.weights(layer.local_weights(z, batch), s, batch), z), batch)
+    summed = batch.aggregate(fusion.weights(layer.local_weights(z, batch), s, batch), z)
+    return layer.transform(summed, batch.x, batch)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

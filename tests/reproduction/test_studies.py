@@ -50,8 +50,8 @@ def test_table_2_has_every_system_of_the_paper_and_two_baselines() -> None:
 def test_settings_of_a_grid_differ_in_what_the_system_heeds(system: str, preset: str) -> None:
     (cell,) = table2(PRESETS[preset], facts, systems=(system,), data=("MUTAG",)).cells.values()
     heeded = [
-        (settings.model, None if system == "topological-forest" else settings.training.learning_rate)
-        for settings in cell.grid
+        (s.model, () if system == "topological-forest" else (s.training.learning_rate, s.training.weight_decay))
+        for s in cell.grid
     ]
     assert len(set(heeded)) == len(heeded) == PRESETS[preset].shapes * len(PRESETS[preset].rates)
     own = system in paper.SHAPES

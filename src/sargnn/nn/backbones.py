@@ -35,13 +35,16 @@ class Kernel(NamedTuple):
 class Backbone(MessagePassing):
     """One layer: ``H' = F_B(H, s)`` (eq. backbone), or the ordinary layer when no saliency is given.
 
-    Only GAT has heads, and GIN's perceptron always has biases.
+    Only GAT has heads, only GraphSAGE may have a weight of its own for the node itself, and GIN's perceptron always has
+    biases.
 
     Shapes: node features ``[*nodes, d_in]``, saliency ``[*nodes]``, edge channels ``[P, *edges]`` (see
     :class:`~sargnn.nn.edges.EdgeChannels`); gives ``[*nodes, d_out]``.
     """
 
-    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0) -> None:
+    def __init__(
+        self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0, own_weight: bool = False
+    ) -> None:
         super().__init__(aggr="sum")
         self.edge_network: EdgeNetwork | None = None
         """In layers where edge channels multiply messages."""
@@ -56,7 +59,7 @@ class Backbone(MessagePassing):
     ) -> Float[Tensor, "*nodes d_out"]:
         z = self.message_features(h)
         if saliency is not None and channels is None:
-            return self.transform(self.saliency_sum(z, saliency, fusion or Fusion(), batch), batch)
+            return self.transform(self.saliency_sum(z, saliency, fusion or Fusion(), batch), h, batch)
         weights = self.local_weights(z, batch, channels)
         if saliency is not None:
             weights = (fusion or Fusion()).weights(weights, saliency, batch)
@@ -64,7 +67,7 @@ class Backbone(MessagePassing):
         if channels is not None and self.edge_network is not None:
             messages = self.edge_network.messages(z)
             summed = summed + self.edge_network(self.neighbourhood_sum(weights, messages, batch, channels))
-        return self.transform(summed, batch)
+        return self.transform(summed, h, batch)
 
     def message_features(self, h: Tensor) -> Tensor:
         """z, what neighbours send; with heads ``[heads, *nodes, d]``."""
@@ -75,8 +78,8 @@ class Backbone(MessagePassing):
         """a: edge tensor, possibly one per head."""
 
     @abstractmethod
-    def transform(self, summed: Tensor, batch: Batch) -> Tensor:
-        """From the weighted sum of a neighbourhood to the node's new features."""
+    def transform(self, summed: Tensor, h: Tensor, batch: Batch) -> Tensor:
+        """From the weighted sum of a neighbourhood, and the node's features ``h``, to its new features."""
 
     def kernel(self, batch: Batch, fusion: Fusion) -> Kernel | None:
         """How exp(a) factorises; None where it does not."""
@@ -135,7 +138,9 @@ class Backbone(MessagePassing):
 class GCNLayer(Backbone):
     r"""a = D̃^{-1/2} Ã D̃^{-1/2}, H' = σ(w H Θ) (eq. GCN)."""
 
-    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0) -> None:
+    def __init__(
+        self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0, own_weight: bool = False
+    ) -> None:
         super().__init__(width, out, heads, bias)
         self.theta = nn.Linear(width, out, bias=False)
         self.bias = nn.Parameter(torch.zeros(out)) if bias else None
@@ -151,18 +156,23 @@ class GCNLayer(Backbone):
     def kernel(self, batch: Batch, fusion: Fusion) -> Kernel | None:
         return Kernel(batch.renormalised_exp) if fusion.kind == "weighted" else None
 
-    def transform(self, summed: Tensor, batch: Batch) -> Tensor:
+    def transform(self, summed: Tensor, h: Tensor, batch: Batch) -> Tensor:
         out = self.theta(summed) if self.sum_first else summed
         return F.relu(out if self.bias is None else out + self.bias)
 
 
 class SAGELayer(Backbone):
     r"""a = 1, H'_i = σ(Θ MEAN{w_i(j) H_j : j ∈ {i} ∪ N(i)}), as the paper writes it: the weights are averaged again,
-    and one Θ serves the node and its neighbours (``SAGEConv`` of PyTorch Geometric has a matrix for each)."""
+    and one Θ serves the node and its neighbours. ``own_weight`` is the other reading, after Hamilton et al.: one more
+    matrix for the node itself, H'_i = σ(Θ MEAN{...} + Θ_own H_i), as ``SAGEConv`` of PyTorch Geometric has it (there
+    the mean is over the neighbours alone)."""
 
-    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0) -> None:
+    def __init__(
+        self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0, own_weight: bool = False
+    ) -> None:
         super().__init__(width, out, heads, bias)
         self.theta = nn.Linear(width, out, bias=bias)
+        self.theta_own = nn.Linear(width, out, bias=False) if own_weight else None
         self.edge_network = EdgeNetwork(channels, width) if channels else None
 
     def local_weights(self, z: Tensor, batch: Batch, channels: Tensor | None = None) -> Tensor:
@@ -171,14 +181,17 @@ class SAGELayer(Backbone):
     def kernel(self, batch: Batch, fusion: Fusion) -> Kernel | None:
         return Kernel(batch.ones)
 
-    def transform(self, summed: Tensor, batch: Batch) -> Tensor:
-        return F.relu(self.theta(summed * batch.degrees.reciprocal().unsqueeze(-1)))
+    def transform(self, summed: Tensor, h: Tensor, batch: Batch) -> Tensor:
+        out = self.theta(summed * batch.degrees.reciprocal().unsqueeze(-1))
+        return F.relu(out if self.theta_own is None else out + self.theta_own(h))
 
 
 class GINLayer(Backbone):
     r"""a(i) = 1 + ε, a(j) = 1, H'_i = F_MLP(Σ_{j ∈ {i} ∪ N(i)} w_i(j) H_j), ε learnable."""
 
-    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0) -> None:
+    def __init__(
+        self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0, own_weight: bool = False
+    ) -> None:
         super().__init__(width, out, heads, bias)
         self.epsilon = nn.Parameter(torch.zeros(()))
         self.mlp = perceptron(width, out, out)
@@ -194,7 +207,7 @@ class GINLayer(Backbone):
         largest = F.relu(self.epsilon.detach())
         return Kernel(batch.between, (torch.exp(-largest), torch.exp(self.epsilon - largest)))
 
-    def transform(self, summed: Tensor, batch: Batch) -> Tensor:
+    def transform(self, summed: Tensor, h: Tensor, batch: Batch) -> Tensor:
         out: Tensor = self.mlp(summed)
         return out
 
@@ -205,7 +218,9 @@ class GATLayer(Backbone):
     Edge channels enter the attention, LeakyReLU(aᵀ[W h_i ‖ W h_j] + a_eᵀ c_ij), and not the messages.
     """
 
-    def __init__(self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0) -> None:
+    def __init__(
+        self, width: int, out: int, heads: int = 1, bias: bool = False, channels: int = 0, own_weight: bool = False
+    ) -> None:
         super().__init__(width, out, heads, bias)
         self.heads = heads
         self.theta = nn.Linear(width, out, bias=False)
@@ -226,7 +241,7 @@ class GATLayer(Backbone):
             scores = scores + torch.tensordot(self.attend_edge.weight, channels, dims=1)
         return batch.softmax_neighbours(F.leaky_relu(scores, 0.2))
 
-    def transform(self, summed: Tensor, batch: Batch) -> Tensor:
+    def transform(self, summed: Tensor, h: Tensor, batch: Batch) -> Tensor:
         joined = torch.cat(tuple(summed), dim=-1)
         return F.relu(joined if self.bias is None else joined + self.bias)
 

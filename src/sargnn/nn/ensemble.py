@@ -64,6 +64,9 @@ class Ensemble(GraphModel):
         every = zip(*(member.parameter_blocks() for member in self.ensemble_members()), strict=True)
         return [[p for block in blocks for p in block] for blocks in every]
 
+    def memory_parameters(self) -> list[nn.Parameter]:
+        return [p for member in self.ensemble_members() for p in member.memory_parameters()]
+
     @property
     def draws_in_eval(self) -> bool:
         return any(member.draws_in_eval for member in self.ensemble_members())

@@ -102,6 +102,10 @@ class GraphModel(nn.Module):
         """The blocks that alternating training trains in turns."""
         return [list(self.parameters())]
 
+    def memory_parameters(self) -> list[nn.Parameter]:
+        """What may learn at a rate of its own, ``training.memory_rate``."""
+        return []
+
     def ensemble_members(self) -> list[GraphModel]:
         """The members of an ensemble, else the model itself."""
         return [self]

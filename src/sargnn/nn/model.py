@@ -58,6 +58,8 @@ class SARConfig(Hyperparameters):
     """Attention heads of the memory."""
     heads: int = 1
     """Attention heads of GAT."""
+    own_weight: bool = False
+    """GraphSAGE: one more matrix for the node itself, as in the paper that it comes from."""
     norm: str = "none"
     """Normalisation after each layer of the backbone."""
     activate: bool = False
@@ -169,7 +171,8 @@ class SARGNN(GraphModel):
         self.fusion = self.make_fusion()
         self.input_norm = make_norm("batch" if c.input_norm else "none", inputs)
         self.backbone = nn.ModuleList(
-            BACKBONES[c.backbone](width, c.hidden, c.heads, c.bias, c.edge_channels) for width in widths[:-1]
+            BACKBONES[c.backbone](width, c.hidden, c.heads, c.bias, c.edge_channels, c.own_weight)
+            for width in widths[:-1]
         )
         self.norms = nn.ModuleList(self.make_norm() for _ in range(c.layers))
         layers = [] if c.saliency == "none" else widths[:-1]
@@ -250,6 +253,11 @@ class SARGNN(GraphModel):
         backbone = [p for part in parts if part is not None for p in part.parameters()]
         held = {id(p) for p in backbone}
         return [backbone, [p for p in self.parameters() if id(p) not in held]]
+
+    def memory_parameters(self) -> list[nn.Parameter]:
+        """M⁰ and all of F_M."""
+        parts = (self.initial_memory, self.memory_layers)
+        return [p for part in parts if part is not None for p in part.parameters()]
 
 
 def _edge_channels(c: SARConfig, inputs: int, edge_inputs: int) -> EdgeChannels | None:

@@ -155,7 +155,7 @@ _OPERATIONS: dict[type[nn.Module], Callable[[Any, float, float], float]] = {
     # H Θ and the sums over closed neighbourhoods, in the fewer dimensions.
     GCNLayer: lambda m, n, e: n * _maps(m.theta) + (n + e) * min(m.theta.in_features, m.theta.out_features),
     # The sums, then Θ or the perceptron.
-    SAGELayer: lambda m, n, e: n * _maps(m.theta) + (n + e) * m.theta.in_features,
+    SAGELayer: lambda m, n, e: n * (_maps(m.theta) + _maps(m.theta_own)) + (n + e) * m.theta.in_features,
     GINLayer: lambda m, n, e: n * _maps(m.mlp) + (n + e) * m.mlp[0].in_features,
     # W h, the two halves of aᵀ[W h_i ‖ W h_j], a_eᵀ c_ij where there are edge channels, and the sums.
     GATLayer: lambda m, n, e: (

@@ -5,7 +5,8 @@ Accuracies are per cent, mean and standard deviation over ten folds (over initia
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
@@ -120,8 +121,8 @@ class Preset:
     repeats: int
     epochs: int
     patience: int
-    rates: tuple[float, ...]
-    """Learning rates of the grid."""
+    rates: tuple[tuple[float, float], ...]
+    """Learning rate and weight decay of the grid."""
     shapes: int
     """How many other settings of the grid, times the rates: the same for every system."""
     seeds: int
@@ -130,19 +131,35 @@ class Preset:
     """Features of the SAR models in the figures about cost."""
     cost_set: str = "TRIANGLES"
     """The set of these figures: the paper's, or a small one."""
+    selection_epochs: int | None = None
+    """Epochs of the trainings that select a setting; none: as many as those that are tested."""
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of every training."""
+    wide: bool = False
+    """Whether base and SAR models are searched over :data:`WIDE_SHAPES`."""
 
+
+FIRST_RATES = ((1e-3, 0.0), (5e-3, 0.0))
+"""Of the presets that came first."""
+ONE_RATE: Values = {"training.memory_rate": None}
+"""Their training: the memory learns at the rate of all else."""
+WIDE_RATES = ((1e-3, 5e-4), (3e-3, 0.0), (3e-3, 5e-4), (1e-2, 0.0))
+"""The first is that of the authors' published configuration."""
+ANNEALED: Values = {"training.schedule": "cosine", "training.clip": 1.0}
+"""The rate falls to zero, so that short trainings can be compared; the memory has the rate of its system's defaults."""
 
 PRESETS = {
     "smoke": Preset(
-        folds=2, repeats=1, epochs=3, patience=0, rates=(5e-3,), shapes=1, seeds=1, widths=(16, 32), cost_set="MUTAG"
+        folds=2, repeats=1, epochs=3, patience=0, rates=((5e-3, 0.0),), shapes=1, seeds=1, widths=(16, 32), cost_set="MUTAG"
     ),
-    "lean": Preset(folds=10, repeats=1, epochs=100, patience=25, rates=(1e-3, 5e-3), shapes=1, seeds=1),
-    "quick": Preset(folds=10, repeats=3, epochs=100, patience=25, rates=(1e-3, 5e-3), shapes=2, seeds=3),
+    "lean": Preset(folds=10, repeats=1, epochs=100, patience=25, rates=FIRST_RATES, shapes=1, seeds=1, training=ONE_RATE),
+    "quick": Preset(folds=10, repeats=3, epochs=100, patience=25, rates=FIRST_RATES, shapes=2, seeds=3, training=ONE_RATE),
     "paper": Preset(
-        folds=10, repeats=3, epochs=1000, patience=200, rates=(1e-3, 5e-3), shapes=8, seeds=5, widths=(16, 32, 64, 128)
+        folds=10, repeats=3, epochs=200, patience=0, rates=WIDE_RATES, shapes=6, seeds=3, widths=(16, 32, 64, 128),
+        selection_epochs=40, training=ANNEALED, wide=True,
     ),
-}
-"""smoke: does it run; lean: every system once, at its default shape; quick: a short search; paper: the whole grid."""
+}  # fmt: skip
+"""smoke: does it run; lean: every system once, at its default shape; quick: a short search; paper: the wide search."""
 
 BATCH_SIZES = {
     "MUTAG": 32, "ENZYMES": 64, "PROTEINS": 64, "IMDB-BINARY": 64, "IMDB-MULTI": 128, "Letter-high": 128, "TRIANGLES": 512,
@@ -227,12 +244,37 @@ SHAPES: dict[str, tuple[Values, ...]] = {
         {"model.layers": 2, "model.hidden": 64}, {"model.layers": 3},
     ),
     "topological-forest": tuple(
-        {"model.bins": bins, "model.leaf": leaf} for bins in (50, 20, 100, 10) for leaf in (1, 2, 4, 8)
+        {"model.bins": bins, "model.leaf": leaf} for bins in (50, 20, 100, 10, 30, 200) for leaf in (1, 2, 4, 8)
     ),
 }  # fmt: skip
 """Grids besides the learning rate, most useful first: a preset takes as many as it says, the same number for every kind. Systems
 that are not of the paper's family have their own, which begins with their defaults. A forest has no learning rate and takes as
 many shapes as the others have settings."""
+
+HEADS: Values = {"model.heads": 8, "model.memory_heads": 8, "model.hidden": 128}
+"""Of the authors' code."""
+WIDE_SHAPES: dict[str, tuple[Values, ...]] = {
+    "base": (
+        HEADS, {**HEADS, "model.norm": "none"}, {**HEADS, "model.layers": 2, "model.dropout": 0.3, "model.hidden": 256},
+        {**HEADS, "model.layers": 4, "model.dropout": 0.3}, {"model.layers": 1}, {**HEADS, "model.norm": "layer"},
+    ),
+    "sar-w": (
+        HEADS, {**HEADS, "model.normalize": "none", "model.beta": 4.0},
+        {**HEADS, "model.layers": 2, "model.dropout": 0.3, "model.hidden": 256, "model.beta": 10.0},
+        {**HEADS, "model.layers": 4, "model.dropout": 0.3, "model.normalize": "none", "model.beta": 30.0},
+        {"model.layers": 2, "model.iterations": 2}, {**HEADS, "model.norm": "layer", "model.normalize": "none"},
+    ),
+    "sar-s": (
+        {**HEADS, "model.gamma": 3.0}, {**HEADS, "model.normalize": "none", "model.gamma": 4.0},
+        {**HEADS, "model.layers": 2, "model.dropout": 0.3, "model.hidden": 256, "model.gamma": 10.0},
+        {**HEADS, "model.layers": 4, "model.dropout": 0.3, "model.normalize": "none", "model.gamma": 3.0},
+        {"model.layers": 2, "model.iterations": 2, "model.gamma": 3.0},
+        {**HEADS, "model.norm": "layer", "model.normalize": "none", "model.gamma": 3.0},
+    ),
+}  # fmt: skip
+"""Grids of the wide search over base and SAR models: heads, width, depth, normalisation, dropout, the strength of the fusion, and
+both readings of its softmax. GraphSAGE takes both readings of its layer in turn, shape by shape. Without saliency (base, GNM-GNN)
+the fusion has nothing to vary. Where the fusion is open (Table 2), shapes of the two kinds take turns."""
 
 ABLATIONS: dict[str, Values] = {
     "SAR-GCN, the equations": {},

@@ -47,7 +47,25 @@ def grid(system: str, kind: str, data: str, preset: paper.Preset, **fixed: Any) 
     itself directly has no learning rate: all its settings are shapes."""
     if find_system(system).model.fits_directly:
         preset = replace(preset, shapes=preset.shapes * len(preset.rates), rates=preset.rates[:1])
-    return grid_of(system, paper.SHAPES[kind][: preset.shapes], data, preset, **fixed)
+    return grid_of(system, shapes_of(system, kind, preset), data, preset, **fixed)
+
+
+def shapes_of(system: str, kind: str, preset: paper.Preset) -> list[paper.Values]:
+    """The shapes of a grid, as many as the preset says. Of the wide ones those of the two fusions take turns where the
+    fusion is open, and so do the two readings of GraphSAGE."""
+    wide = {**paper.WIDE_SHAPES, "sar": _in_turns(("weighted", "sar-w"), ("scaling", "sar-s"))} if preset.wide else {}
+    shapes = wide.get(kind, paper.SHAPES[kind])[: preset.shapes]
+    if preset.wide and system.endswith("sage"):
+        return [{**shape, "model.own_weight": number % 2 == 0} for number, shape in enumerate(shapes)]
+    return list(shapes)
+
+
+def _in_turns(*fusions: tuple[str, str]) -> tuple[paper.Values, ...]:
+    """Shape after shape of kinds that differ in their fusion, each kind in its turn."""
+    pairs = zip(
+        itertools.cycle(fusions), zip(*(paper.WIDE_SHAPES[kind] for _, kind in fusions), strict=True), strict=False
+    )
+    return tuple({"model.fusion": name, **both[fusions.index((name, kind))]} for (name, kind), both in pairs)
 
 
 def grid_of(
@@ -56,12 +74,14 @@ def grid_of(
     """Each of the given shapes at each learning rate of the preset, with the settings that all systems have."""
     own = {f"model.{field.name}" for field in fields(find_system(system).config)}
     known = {key: value for key, value in paper.ALWAYS.items() if not key.startswith("model.") or key in own}
-    values = {**known, "training.epochs": preset.epochs, "training.patience": preset.patience}
+    values = {**known, "training.epochs": preset.epochs, "training.patience": preset.patience, **preset.training}
     if data in paper.BATCH_SIZES:
         values["training.batch_size"] = paper.BATCH_SIZES[data]
     return tuple(
-        Settings.of(system, {**values, **shape, "training.learning_rate": rate, **fixed})
-        for shape, rate in itertools.product(shapes, preset.rates)
+        Settings.of(
+            system, {**values, **shape, "training.learning_rate": rate, "training.weight_decay": decay, **fixed}
+        )
+        for shape, (rate, decay) in itertools.product(shapes, preset.rates)
     )
 
 
@@ -87,7 +107,8 @@ def load_facts(data: str) -> SetFacts:
 def cell(facts: SetFacts, data: str, system: str, settings: tuple[Settings, ...], preset: paper.Preset) -> Cell:
     """A cell on a known set: its folds and repeats are those of the preset, or of the set's official split."""
     repeats = preset.seeds if facts.folds == 1 else preset.repeats
-    return Cell(data, facts.fingerprint, system, settings, min(facts.folds, preset.folds), repeats)
+    folds = min(facts.folds, preset.folds)
+    return Cell(data, facts.fingerprint, system, settings, folds, repeats, selection_epochs=preset.selection_epochs)
 
 
 def table1(preset: paper.Preset, facts: Facts = load_facts, data: Sequence[str] = ("MUTAG", "Letter-high")) -> Study:

@@ -64,9 +64,12 @@ class Cell:
     """Whether rows of the assessment keep their learning curves."""
     seed: int = 0
     """The seed of a training is this plus the repeat."""
+    selection_epochs: int | None = None
+    """Epochs of the trainings that select; none: those of the settings."""
 
     def job(self, stage: str, fold: int, settings: Settings, repeat: int) -> TrainingJob:
-        own = replace(settings, training=replace(settings.training, seed=self.seed + repeat))
+        epochs = (stage == "select" and self.selection_epochs) or settings.training.epochs
+        own = replace(settings, training=replace(settings.training, seed=self.seed + repeat, epochs=epochs))
         curves = self.curves and stage == "assess"
         return TrainingJob(stage, self.data, self.fingerprint, self.splits, fold, repeat, own, curves)
 

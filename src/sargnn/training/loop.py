@@ -31,9 +31,9 @@ __all__ = ["TrainingConfig", "TrainingState", "fit", "predict_outputs"]
 
 CONSTRAINTS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("epochs batch_size schedule_epochs alternate_epochs", lambda value: value >= 1, "at least 1"),
-    ("weight_decay saliency_weight patience seed", lambda value: 0 <= value < inf, "0 or more"),
+    ("weight_decay clip saliency_weight patience seed", lambda value: 0 <= value < inf, "0 or more"),
     ("label_smoothing", lambda value: 0 <= value < 1, "0 up to (not including) 1"),
-    ("learning_rate", lambda value: 0 < value < inf, "more than 0"),
+    ("learning_rate memory_rate", lambda value: 0 < value < inf, "more than 0"),
     ("seed", lambda value: value < 2**63, "less than 2^63"),
     ("saliency_layers", lambda value: min(value, default=0) >= 0, "0 or more"),
 )
@@ -58,6 +58,11 @@ class TrainingConfig:
     """Of Adam."""
     weight_decay: float = 0.0
     """L2 penalty of Adam."""
+    memory_rate: float | None = None
+    """The learning rate of the memory, where that is lower than `learning_rate`; none: the same. At rates above 0.001
+    the scores of its attention grow until it reads single nodes, and learns no more."""
+    clip: float = 0.0
+    """The largest norm of a step's gradient; a larger one is scaled down to it. 0: none is."""
     schedule: Literal["constant", "step", "cosine", "plateau"] = "constant"
     """How the learning rate falls: never; by half every `schedule_epochs`; along a cosine to zero; by half when the
     monitored value has not improved for `schedule_epochs`."""
@@ -96,6 +101,15 @@ class TrainingConfig:
                 if value is not None and not allowed(value):
                     raise InputError(f"training.{name}: got {value}, expected {expected}")
 
+    @property
+    def memory_fraction(self) -> float:
+        """The learning rate of the memory as a fraction of that of the rest.
+
+        >>> TrainingConfig(learning_rate=1e-2, memory_rate=1e-3).memory_fraction
+        0.1
+        """
+        return min(1.0, (self.memory_rate or inf) / self.learning_rate)
+
     def graphs_per_step(self, train: int) -> int:
         """The batch size for ``train`` training graphs. By default the power of two from 32 to 512 that gives 48 to 96
         steps per epoch, or 8 where there are too few graphs for several steps of 32.
@@ -118,9 +132,8 @@ class TrainingState(Progress):
 
     @classmethod
     def start(cls, model: GraphModel, task: Task, config: TrainingConfig) -> TrainingState:
-        optimizer = torch.optim.Adam(
-            model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
-        )
+        groups = rate_groups(model, config)
+        optimizer = torch.optim.Adam(groups, lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
         return cls(model=model, task=task, optimizer=optimizer, best_weights=snapshot(model))
 
 
@@ -233,7 +246,7 @@ def _train_epoch(
     model, optimizer = state.model, state.optimizer
     model.train()
     for group in optimizer.param_groups:
-        group["lr"] = rate
+        group["lr"] = rate * group["fraction"]
     assert data.y is not None
     strata = state.task.strata(data.y.cpu().numpy()[train]) if config.sampling == "balanced" else None
     order = epoch_order(train, config.seed, epoch, strata)
@@ -250,6 +263,8 @@ def _train_epoch(
             if not isfinite(value):
                 raise _diverged(f"loss is {value} in epoch {epoch}, batch {number}", state)
             loss.backward()
+            if config.clip:
+                nn.utils.clip_grad_norm_(model.parameters(), config.clip)
             optimizer.step()
             total += value * batch.num_graphs
     return total / len(order)
@@ -297,6 +312,14 @@ def check_supervision(model: GraphModel, data: TensorSet, config: TrainingConfig
         raise InputError(
             f"training.saliency_layers: got {max(config.saliency_layers)}, expected 0..{len(saliency) - 1}"
         )
+
+
+def rate_groups(model: GraphModel, config: TrainingConfig) -> list[dict[str, Any]]:
+    """The parameters as groups of the optimiser, each with its fraction of the learning rate."""
+    memory = {id(p) for p in model.memory_parameters()} if config.memory_fraction < 1 else set()
+    kinds = ((False, 1.0), (True, config.memory_fraction))
+    groups = ([p for p in model.parameters() if (id(p) in memory) is own] for own, _ in kinds)
+    return [{"params": group, "fraction": f} for group, (_, f) in zip(groups, kinds, strict=True) if group]
 
 
 def learning_blocks(model: GraphModel, policy: str) -> list[list[nn.Parameter]]:

@@ -34,6 +34,8 @@ __all__ = ["Fitted", "Member", "ModelStack", "fit_together"]
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 """Of Adam: PyTorch's defaults."""
+CLIP_EPSILON = 1e-6
+"""Of ``clip_grad_norm_``."""
 OWN = ("seed", "learning_rate", "weight_decay")
 """Fields of the training config in which members may differ."""
 ASSESSED = 8192
@@ -180,6 +182,7 @@ class _TrainStep:
         self.decay = torch.tensor([[m.training.weight_decay] for m in members], device=device)
         self.decays = any(m.training.weight_decay for m in members)
         self.rate = torch.zeros_like(self.decay)
+        self.fractions = weights.rate_fractions([m.training.memory_fraction for m in members])
         self.total = torch.zeros(len(members), device=device)
         self.drawn = np.array([len(m.fold.train) for m in members])
         self.balance = [class_balance(task, batches.data, m.fold, m.training) for m in members]
@@ -269,6 +272,9 @@ class _TrainStep:
             rate, active = rate * moves, moves
         self.total += losses * graphs
         columns, count = self.weights.columns[turn], self.counts[turn]
+        if self.config.clip:  # as torch.nn.utils.clip_grad_norm_ does, member by member
+            norm = torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
+            gradient = gradient * (self.config.clip / (norm + CLIP_EPSILON)).clamp(max=1)
         first, second, flat = (tensor[:, columns] for tensor in (self.first, self.second, self.weights.flat))
         if self.decays:
             gradient = torch.addcmul(gradient, self.decay, flat)
@@ -279,6 +285,7 @@ class _TrainStep:
         missing, missing_square = 1 - self.betas**count
         spread = missing_square.sqrt()
         rate = rate * spread / missing.clamp(min=EPSILON)
+        rate = rate if self.fractions is None else rate * self.fractions[:, columns]
         flat.addcdiv_(rate * first, second.sqrt() + EPSILON * spread, value=-1)
 
 

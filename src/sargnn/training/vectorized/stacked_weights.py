@@ -40,6 +40,7 @@ class StackedWeights:
         stacked = stack_module_state([member for members in ensembles for member in members])
         named, buffers = ({n: v.detach().unflatten(0, self.shape) for n, v in state.items()} for state in stacked)
         name_of = {id(parameter): name for name, parameter in one.named_parameters()}
+        self.memory = {name_of[id(parameter)] for parameter in one.memory_parameters()}
         self.turns = [[name_of[id(parameter)] for parameter in block] for block in learning_blocks(one, policy)]
         names = [name for turn in self.turns for name in turn]
         fixed = {name: values for name, values in named.items() if name not in names}
@@ -76,6 +77,15 @@ class StackedWeights:
 
         logits, saliency, losses = of_each(ensemble, models)(self.state, fields)
         return logits[..., :graphs, :], saliency, losses
+
+    def rate_fractions(self, memory: list[float]) -> Tensor | None:
+        """``[K, P]``: the fraction of its model's learning rate at which a parameter learns; that of each model's
+        ``memory`` is given, the others' is 1. None: all of them at 1."""
+        if min(memory) == 1:
+            return None
+        of_memory = torch.cat([torch.full((v[0].numel(),), n in self.memory) for n, v in self.views.items()])
+        own = torch.tensor(memory).unsqueeze(1)
+        return torch.where(of_memory, own, torch.ones_like(own)).to(self.flat.device)
 
     def keep_best(self, better: np.ndarray) -> None:
         """Keep the present weights of the models that improved."""
