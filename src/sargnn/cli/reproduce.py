@@ -26,6 +26,9 @@ def reproduce(
         Path, typer.Option("--out", help="The folder of the store and the pages. Rerun with this folder to continue.")
     ] = Path("reproduction"),
     data: Annotated[str | None, typer.Option("--data", help="Only the cells of these sets, comma-separated.")] = None,
+    systems: Annotated[
+        str | None, typer.Option("--systems", help="Only the cells of these models, comma-separated.")
+    ] = None,
     engine: Annotated[
         str, typer.Option("--engine", help="local, processes, ray, or none to only write the pages again.")
     ] = "local",
@@ -56,9 +59,10 @@ def reproduce(
             raise InputError("--rows: got none, expected the files of rows that the page is made of")
         answer({"written": [str(file) for file in write_page(rows, out)]}, as_json, name)
         return
-    if data is not None and name in ("all", *SALIENCY_FIGURES):
-        raise InputError(f"--data: got {data} with {name}, expected a table or a figure of several sets")
-    reproduction = Reproduction(preset, out, data, engine, workers, address, str(find_device(device)))
+    for option, value in (("--data", data), ("--systems", systems)):
+        if value is not None and name in ("all", *SALIENCY_FIGURES):
+            raise InputError(f"{option}: got {value} with {name}, expected a table or a figure of several sets")
+    reproduction = Reproduction(preset, out, data, engine, workers, address, str(find_device(device)), systems)
     with Store(out / f"{preset}.sqlite") as store:
         if not store.rows():
             for file in rows or ():

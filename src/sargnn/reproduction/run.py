@@ -49,7 +49,8 @@ class DrawingJob(Job):
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Where and how things are computed: a preset, the folder of store and pages, some data sets or all, an engine."""
+    """Where and how things are computed: a preset, the folder of store and pages, some data sets and systems or
+    all, an engine."""
 
     preset: str
     out: Path
@@ -59,6 +60,7 @@ class Reproduction:
     workers: int | None = None
     address: str | None = None
     device: str = "cpu"
+    systems: str | None = None
 
     def run(self, name: str, store: Store) -> Answer:
         """Compute and write one table or figure."""
@@ -89,7 +91,7 @@ class Reproduction:
 
     def _study(self, name: str) -> Study:
         make = FIGURES[name].study if name in FIGURES else STUDIES[name]
-        return plan_study(make, PRESETS[self.preset], self.data)
+        return plan_study(make, PRESETS[self.preset], self.data, self.systems)
 
     def _write_table(self, name: str, study: Study, store: Store) -> Answer:
         results = finished_results(study, store)

@@ -21,25 +21,33 @@ from sargnn.training.settings import Settings
 __all__ = ["STUDIES", "SetFacts", "cell", "grid", "grid_of", "load_facts", "only", "plan_study"]
 
 
-def plan_study(make: Callable[..., Study], preset: paper.Preset, data: str | None = None) -> Study:
-    """The study that ``make`` makes, or its part on some data sets: the others are not read."""
+def plan_study(
+    make: Callable[..., Study], preset: paper.Preset, data: str | None = None, systems: str | None = None
+) -> Study:
+    """The study that ``make`` makes, or its part on some data sets or of some systems: the other sets are not read."""
 
     def facts(name: str) -> SetFacts:
         return load_facts(name) if data is None or name in data.split(",") else SetFacts("not read", 1)
 
-    return only(make(preset, facts), data)
+    return only(make(preset, facts), data, systems)
 
 
-def only(study: Study, data: str | None) -> Study:
-    """The part of a study on some data sets, by their names joined with commas."""
-    if data is None:
-        return study
-    names = data.split(",")
-    known = {cell.data for cell in study.cells.values()}
+def only(study: Study, data: str | None = None, systems: str | None = None) -> Study:
+    """The part of a study on some data sets, and of some systems, by their names joined with commas."""
+    for option, asked in (("data", data), ("system", systems)):
+        if asked is not None:
+            study = _part(study, option, asked.split(","))
+    return study
+
+
+def _part(study: Study, field: str, names: list[str]) -> Study:
+    """The cells whose ``field`` has one of the names."""
+    known = {getattr(cell, field) for cell in study.cells.values()}
     for name in names:
         if name not in known:
-            raise InputError(f"--data: got '{name}', expected some of {', '.join(sorted(known))}")
-    return replace(study, cells={where: cell for where, cell in study.cells.items() if cell.data in names})
+            option = "--data" if field == "data" else "--systems"
+            raise InputError(f"{option}: got '{name}', expected some of {', '.join(sorted(known))}")
+    return replace(study, cells={where: cell for where, cell in study.cells.items() if getattr(cell, field) in names})
 
 
 def grid(system: str, kind: str, data: str, preset: paper.Preset, **fixed: Any) -> tuple[Settings, ...]:
