@@ -21,7 +21,7 @@ def reproduce(
             "figure-complexity, figure-saliency-triangles, figure-saliency-mutag, figure-dss, all, or page.",
         ),
     ],
-    preset: Annotated[str, typer.Option("--preset", help="smoke (minutes), lean, quick, or paper.")] = "quick",
+    preset: Annotated[str, typer.Option("--preset", help="smoke (minutes), lean, quick, wide, or paper.")] = "quick",
     out: Annotated[
         Path, typer.Option("--out", help="The folder of the store and the pages. Rerun with this folder to continue.")
     ] = Path("reproduction"),

@@ -15,7 +15,7 @@ from sargnn.studies.store import Store
 __all__ = ["Results", "Study", "StudyProgress", "finished_results", "run_study"]
 
 WORK = "sargnn.studies.protocol:work"
-AT_ONCE = 4
+AT_ONCE = 2
 """Systems or variants of which a GPU trains all jobs on a data set together."""
 
 Results = dict[tuple[str, str], CellResult]
