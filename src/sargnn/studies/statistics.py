@@ -1,4 +1,4 @@
-"""Statistics over the folds of a cross-validation, whose training sets overlap."""
+"""Statistics over the folds of a cross-validation, whose training sets overlap, and over the seeds of one split."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import isfinite, sqrt
 import numpy as np
 from scipy.stats import t as student
 
-__all__ = ["TTest", "corrected_t_test", "interval"]
+__all__ = ["Difference", "TTest", "corrected_t_test", "interval", "paired_difference", "unpaired_difference"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,71 @@ def interval(scores: np.ndarray, test_ratio: float) -> list[float] | None:
     half = float(student.ppf(0.975, len(scores) - 1)) * error
     assert isfinite(half)
     return [max(0.0, float(scores.mean()) - half), min(1.0, float(scores.mean()) + half)]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much higher the values of a first model are than those of a second, and its 95 % interval."""
+
+    mean: float
+    ends: tuple[float, float] | None
+    """None where there is no interval: a single value, or no spread at all."""
+    over: str
+    """What the values are of: folds or seeds."""
+    trials: int
+    """Values of each model; of two, the fewer."""
+
+    @property
+    def verdict(self) -> str:
+        """Whether the interval excludes 0.
+
+        >>> Difference(2.0, (0.5, 3.5), "folds", 10).verdict, Difference(2.0, (-0.5, 4.5), "folds", 10).verdict
+        ('better', 'no difference shown')
+        """
+        if self.ends is None:
+            return "one training, no verdict" if self.trials < 2 else "no spread, no verdict"
+        low, high = self.ends
+        return "better" if low > 0 else "worse" if high < 0 else "no difference shown"
+
+
+def paired_difference(first: np.ndarray, second: np.ndarray, test_ratio: float) -> Difference:
+    """Of two models on the same folds, in the same order: the interval of :func:`corrected_t_test`.
+
+    >>> found = paired_difference(np.array([0.6, 0.8, 1.0]), np.array([0.5, 0.6, 0.7]), test_ratio=0.5)
+    >>> [round(end, 4) for end in found.ends], found.verdict  # 0.2 -+ 4.3027 * 0.0913
+    ([-0.1928, 0.5928], 'no difference shown')
+    """
+    differences = first - second
+    error = _standard_error(differences, test_ratio)
+    trials = len(differences)
+    return _difference(float(differences.mean()), error, float(trials - 1), "folds", trials)
+
+
+def unpaired_difference(first: np.ndarray, second: np.ndarray) -> Difference:
+    """Of two models on one split, each trained with some seeds: Welch's interval. Seeds of two models have nothing in
+    common, so they are not paired; what another split would give, it does not say.
+
+    With the variances v = s² / n of the two means, the error is sqrt(v₁ + v₂), and Student's distribution has
+    (v₁ + v₂)² / (v₁² / (n₁ - 1) + v₂² / (n₂ - 1)) degrees of freedom.
+
+    >>> found = unpaired_difference(np.array([80.0, 82.0]), np.array([70.0, 72.0]))  # v = 1 and 1, two degrees
+    >>> [round(end, 3) for end in found.ends], found.verdict  # 10 -+ 4.3027 * 1.4142
+    ([3.915, 16.085], 'better')
+    """
+    mean, trials = float(first.mean() - second.mean()), min(len(first), len(second))
+    if trials < 2:
+        return Difference(mean, None, "seeds", trials)
+    one, other = (float(values.var(ddof=1)) / len(values) for values in (first, second))
+    spread = one**2 / (len(first) - 1) + other**2 / (len(second) - 1)
+    freedom = (one + other) ** 2 / spread if spread > 0 else 1.0
+    return _difference(mean, sqrt(one + other), freedom, "seeds", trials)
+
+
+def _difference(mean: float, error: float | None, freedom: float, over: str, trials: int) -> Difference:
+    if error is None or error < 1e-12:  # a single value, or all alike up to rounding
+        return Difference(mean, None, over, trials)
+    half = float(student.ppf(0.975, freedom)) * error
+    return Difference(mean, (mean - half, mean + half), over, trials)
 
 
 def _standard_error(values: np.ndarray, test_ratio: float) -> float | None:
