@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from sargnn.reproduction import paper
 from sargnn.reproduction.costs import Cost, CostJob, cost_job
-from sargnn.reproduction.figure_notes import Claim, FigureNotes, Measured, judge
+from sargnn.reproduction.figure_notes import Claim, FigureNotes, Measured, judge_results
 from sargnn.reproduction.studies import Facts, cell, grid_of, load_facts
 from sargnn.studies.protocol import Cell, CellResult
 from sargnn.studies.study import Results, Study
@@ -107,9 +107,7 @@ def _pairs(points: Points, first: str, second: str) -> Iterator[tuple[str, Point
 
 
 def _notes(study: Study, caption: str, claims: Iterable[Claim], points: Points) -> FigureNotes:
-    """With the reason why the set's published numbers cannot be reached, where one is known."""
-    reasons = {paper.REASONS[cell.data] for cell in study.cells.values() if cell.data in paper.REASONS}
-    why = "".join(f" Why accuracies are far below the published ones: {reason}." for reason in reasons)
+    """The claims, and the numbers of the points."""
     columns = (
         "model", "budget of SAR with", "features", "parameters", "kFLOPs per graph", "µs per graph", "device",
         "accuracy, %",
@@ -122,7 +120,7 @@ def _notes(study: Study, caption: str, claims: Iterable[Claim], points: Points) 
         )
         for where, point in points.items()
     )  # fmt: skip
-    return FigureNotes(study.title, caption + why, tuple(claims), columns, lines)
+    return FigureNotes(study.title, caption, tuple(claims), columns, lines)
 
 
 def model_size_notes(study: Study, results: Results, rows: Measured) -> FigureNotes:
@@ -133,26 +131,26 @@ def model_size_notes(study: Study, results: Results, rows: Measured) -> FigureNo
 
 def _size_claims(points: Points) -> Iterator[Claim]:
     for column, sar, base in _pairs(points, "sar-gcn", "gcn"):
-        yield judge(paper.CLAIMS["parameters"], f"SAR-GCN at {column}", sar.accuracies, base.accuracies)
+        yield judge_results(paper.CLAIMS["parameters"], f"SAR-GCN at {column}", sar.result, base.result)
         ratio = sar.cost.seconds_per_graph / base.cost.seconds_per_graph
         verdict = "reproduced" if ratio <= COMPARABLE else "contradicted"
         text = f"{paper.CLAIMS['time']} (here: at most {COMPARABLE:g} times as much)"
         yield Claim(text, f"SAR-GCN at {column}: {ratio:.2f} times that of GCN", None, verdict)
-    grown = {column: point.accuracies for (row, column), point in points.items() if row == GROWING}
+    grown = {column: point.result for (row, column), point in points.items() if row == GROWING}
     none = grown.pop(NO_MEMORY, None)
     if none is None or not grown:
         return
     small, large = next(iter(grown)), list(grown)[-1]
-    yield judge(paper.CLAIMS["memory"], f"{small} against none", grown[small], none)
+    yield judge_results(paper.CLAIMS["memory"], f"{small} against none", grown[small], none)
     if large != small:
-        yield judge(paper.CLAIMS["larger memory"], f"{large} against {small}", grown[large], grown[small])
+        yield judge_results(paper.CLAIMS["larger memory"], f"{large} against {small}", grown[large], grown[small])
 
 
 def complexity_notes(study: Study, results: Results, rows: Measured) -> FigureNotes:
     """What the paper says of complexity, and the numbers."""
     points = _points(study, results, rows)
     claims = [
-        judge(paper.CLAIMS["flops"], f"sar-{backbone} at {column}", sar.accuracies, base.accuracies)
+        judge_results(paper.CLAIMS["flops"], f"sar-{backbone} at {column}", sar.result, base.result)
         for backbone in paper.EQUAL_FLOPS
         for column, sar, base in _pairs(points, f"sar-{backbone}", backbone)
     ]

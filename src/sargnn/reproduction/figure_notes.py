@@ -9,10 +9,12 @@ import numpy as np
 from markupsafe import Markup
 
 from sargnn.pages.environment import render
-from sargnn.reproduction.tables import in_standard_errors, table_lines
+from sargnn.reproduction.tables import TEST_RATIO, table_lines
+from sargnn.studies.protocol import CellResult
+from sargnn.studies.statistics import Difference, paired_difference, unpaired_difference
 from sargnn.studies.store import Job, Row
 
-__all__ = ["Claim", "FigureNotes", "Measured", "html", "judge", "markdown"]
+__all__ = ["Claim", "FigureNotes", "Measured", "html", "judge", "judge_results", "markdown"]
 
 Measured = Mapping[Job, Row]
 """The rows of what is measured besides accuracy, by job."""
@@ -24,15 +26,17 @@ class Claim:
 
     published: str
     measured: str
-    errors: float | None
-    """How far the measured difference goes the claimed way, in its standard errors; none: without a spread."""
+    difference: Difference | None
+    """How far the measured difference goes the claimed way; none: there is no spread to hold it against."""
     verdict: str
 
     @property
     def cells(self) -> tuple[str, ...]:
         """Its line of a table."""
-        difference = "" if self.errors is None else f"{self.errors:+.1f} s.e."
-        return self.published, self.measured, difference, self.verdict
+        found = self.difference
+        ends = found.ends if found else None
+        told = f"{ends[0]:.3g} to {ends[1]:.3g} over {found.trials} {found.over}" if found and ends else ""
+        return self.published, self.measured, told, self.verdict
 
 
 @dataclass(frozen=True)
@@ -47,25 +51,28 @@ class FigureNotes:
     rows: tuple[tuple[str, ...], ...]
 
 
-def judge(published: str, what: str, better: np.ndarray, worse: np.ndarray, unit: str = "points") -> Claim:
-    """A claim that values of the first kind (one per trial, two trials at least) are larger on average than the others.
+def judge(
+    published: str, what: str, better: np.ndarray, worse: np.ndarray, unit: str = "points", *, folds: bool = False
+) -> Claim:
+    """A claim that values of the first kind are larger on average than the others: values of the same folds, in the
+    same order, or of seeds.
 
-    Reproduced: by more than two standard errors of the difference. Not seen: within two. Contradicted: the other way.
+    Reproduced: the 95 % interval of the difference is above 0. Contradicted: below. No difference shown: 0 is inside.
 
-    >>> claim = judge("a beats b", "a at 16", np.array([80.0, 82.0]), np.array([70.0, 71.0]), "points")
-    >>> claim.measured, round(claim.errors, 1), claim.verdict  # 10.5 / √(2 / 2 + 0.5 / 2)
-    ('a at 16: 81 against 70.5, +10.5 points', 9.4, 'reproduced')
+    >>> claim = judge("a beats b", "a at 16", np.array([80.0, 82.0]), np.array([70.0, 72.0]))
+    >>> claim.cells[1:]
+    ('a at 16: 81 against 71, +10 points', '3.92 to 16.1 over 2 seeds', 'reproduced')
     """
-    gain = float(better.mean() - worse.mean())
-    measured = f"{what}: {better.mean():.3g} against {worse.mean():.3g}, {gain:+.3g} {unit}".strip()
-    if min(len(better), len(worse)) < 2:
-        return Claim(published, measured, None, "not judged: one trial")
-    spread, other = float(better.std(ddof=1)), float(worse.std(ddof=1))
-    if max(spread, other) < 1e-12:
-        return Claim(published, measured, None, "not judged: no spread")
-    errors = in_standard_errors(gain, spread, len(better), other, len(worse))
-    verdict = "not seen" if abs(errors) <= 2 else "reproduced" if errors > 0 else "contradicted"
-    return Claim(published, measured, errors, verdict)
+    found = paired_difference(better, worse, TEST_RATIO) if folds else unpaired_difference(better, worse)
+    measured = f"{what}: {better.mean():.3g} against {worse.mean():.3g}, {found.mean:+.3g} {unit}".strip()
+    claimed = {"better": "reproduced", "worse": "contradicted"}
+    return Claim(published, measured, found, claimed.get(found.verdict, found.verdict))
+
+
+def judge_results(published: str, what: str, better: CellResult, worse: CellResult) -> Claim:
+    """A claim that one model is more accurate than another."""
+    folds = min(better.cell.folds, worse.cell.folds) > 1
+    return judge(published, what, 100 * better.folds, 100 * worse.folds, folds=folds)
 
 
 def markdown(notes: FigureNotes, picture: str | None = None) -> str:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from sargnn.reproduction import paper
-from sargnn.reproduction.figure_notes import FigureNotes, Measured, judge
+from sargnn.reproduction.figure_notes import FigureNotes, Measured, judge_results
 from sargnn.reproduction.studies import Facts, cell, grid_of, load_facts
 from sargnn.studies.study import Results, Study
 from sargnn.viz import COLOURS, house_style
@@ -44,9 +44,7 @@ def notes(study: Study, results: Results, rows: Measured) -> FigureNotes:
         best_epoch = np.mean([row.best_epoch for row in result.rows])
         numbers[where] = f"{100 * result.mean:.1f} ± {100 * result.std:.1f}", f"{best_epoch:.0f}"
     claims = tuple(
-        judge(
-            f"{paper.CLAIMS['optimization']} ({data})", f"joint against {policy}", 100 * joint.folds, 100 * other.folds
-        )
+        judge_results(f"{paper.CLAIMS['optimization']} ({data})", f"joint against {policy}", joint, other)
         for (policy, data), other in results.items()
         if policy != JOINT and (joint := results.get((JOINT, data)))
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from sargnn.pages.environment import render
 from sargnn.reproduction import figure_notes, paper
 from sargnn.reproduction.figures import FIGURES, finished_rows
 from sargnn.reproduction.studies import STUDIES, SetFacts
-from sargnn.reproduction.tables import CellVerdict, Where, band_table, cell_verdicts, markdown
+from sargnn.reproduction.tables import CellVerdict, Where, cell_verdicts, markdown, verdict_counts
 from sargnn.studies.protocol import CellResult
 from sargnn.studies.store import Record, Row, Store, read_rows
 from sargnn.studies.study import Results, Study, finished_results
@@ -35,8 +35,6 @@ LEAN = "lean"
 
 OTHERS = ("PROTEINS", "IMDB-BINARY", "IMDB-MULTI")
 """Sets of Table 2 of which the page speaks together."""
-BANDS = ("MUTAG", "PROTEINS")
-"""Sets on which every system is held against its published row."""
 
 Found = dict[Where, CellVerdict]
 
@@ -120,16 +118,16 @@ def _of_tables(studies: dict[str, Study], results: dict[str, Results]) -> dict[s
 def _of_every_system(study: Study, results: Results, quick: Results) -> dict[str, Any]:
     """Table 2 for every system, one grid for all, and what the text says of it."""
     named = replace(study, title=f"{study.title}, every system, preset {LEAN}")
-    verdicts = Counter(c.verdict for c in cell_verdicts(study, results).values() if c.published is not None)
+    verdicts = verdict_counts(cell_verdicts(study, results).values())
     counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
-    every = {"table": markdown(named, results), "bands": band_table(study, results, BANDS), "verdicts": counts}
+    every = {"table": markdown(named, results), "verdicts": counts}
     on_triangles = {system: result for (system, data), result in {**results, **quick}.items() if data == "TRIANGLES"}
     sizes = [
         (system, _spread(on_triangles[system], "test"), _spread(on_triangles[system], "test-large"))
         for system in paper.SYSTEMS
         if system in on_triangles
     ]
-    return {"every": {**every, "cells": verdicts.total()}, "bands": BANDS, "sizes": sizes}
+    return {"every": {**every, "cells": verdicts.total()}, "sizes": sizes}
 
 
 def _begun(study: Study, results: Results) -> Study:
@@ -186,7 +184,7 @@ def _spread(result: CellResult, part: str) -> str:
 
 def _counts(cells: Iterable[CellVerdict], differences: list[float]) -> dict[str, Any]:
     """Verdicts, and the ends of some differences."""
-    verdicts = Counter(c.verdict for c in cells)
+    verdicts = verdict_counts(cells)
     counts = {verdict: verdicts[verdict] for verdict in ("reproduced", "higher", "lower")}
     return {"cells": verdicts.total(), "least": min(differences), "most": max(differences), **counts}
 
