@@ -58,6 +58,28 @@ def test_data_list_info_and_check(sargnn: Command, data: Path, made: GraphSet) -
     assert check["graphs"] == 110
 
 
+def test_twins_for_programs_and_for_people(sargnn: Command, data: Path, made: GraphSet) -> None:
+    row = sargnn("data", "info", data, "--twins", "--json").answer
+    assert (row["data"], row["fingerprint"], row["graphs"]) == (made.name, made.fingerprint, 110)
+    (twins,) = row["twins"]
+    assert (twins["respected"], twins["ceiling"], twins["by_colours"]) == ([], 1.0, 0)  # the class counts triangles
+    assert 0 <= twins["test_with_twin"] <= 1
+    assert row["command"].startswith("sargnn ")
+    assert "have a twin, ceiling 100.0 %" in sargnn("data", "info", data, "--twins").out
+
+
+def test_twins_of_a_set_too_small_for_folds(sargnn: Command) -> None:
+    Path("X").mkdir()
+    for kind, text in TU.items():
+        Path("X", f"X_{kind}.txt").write_text(text)
+    found = sargnn("data", "info", "X", "--twins", "--json").answer["twins"]
+    assert [(one["respected"], one["with_twin"], one["test_with_twin"]) for one in found] == [
+        ([], 1.0, None),
+        (["node attributes"], 0.0, None),
+    ]
+    assert found[0]["ceiling"] == pytest.approx(2 / 3)
+
+
 def test_generated_triangles_train_at_once(sargnn: Command) -> None:
     sizes = ["--train", 20, "--validation", 10, "--test", 10, "--test-large", 0]
     answer = sargnn("data", "generate", "triangles", "--out", "tri", *sizes, "--seed", 3, "--json").answer

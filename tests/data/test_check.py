@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from command import error_of
+from drawn import both_ways, ring
 from sargnn.cli import app
 from sargnn.data.check import check, summary
 from sargnn.data.graphs import GraphSet, pack
@@ -55,9 +56,20 @@ def test_the_summary_worked_by_hand() -> None:
         "self_loops": 1,
         "duplicates": {"groups": 1, "graphs": 2},
         "duplicates_across_classes": {"groups": 1, "graphs": 2, "positions": [[0, 2]]},
+        "ceiling_accuracy": 0.75,
         "fingerprint": small_set().fingerprint,
         "notes": [],
     }
+
+
+def test_a_ceiling_is_named_only_where_isomorphic_graphs_differ_in_class() -> None:
+    assert "ceiling_accuracy" not in summary(replace(small_set(), y=np.array([0, 1, 0, 0])))
+    rings = pack(
+        [(6, both_ways(ring(6))), (6, both_ways(ring(3) + ring(3, 3)))], name="rings", y=[0, 1], classes=["a", "b"]
+    )
+    found = summary(rings)  # message passing cannot tell them apart, but they are not isomorphic
+    assert found["duplicates_across_classes"]["graphs"] == 2
+    assert "ceiling_accuracy" not in found
 
 
 def test_nothing_wrong() -> None:
@@ -161,6 +173,7 @@ def test_check_writes_a_page(tmp_path: Path) -> None:
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert page.count("<svg") == 3
+    assert "no function of the graph is right on more than 75.0 % of these graphs" in page
 
 
 def test_the_page_of_a_set_that_cannot_be_read(tmp_path: Path) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sargnn.cli.answers import Answer, answer
-from sargnn.cli.options import Data, Json, Labels, Seed, Smiles, load_noted
+from sargnn.cli.options import Data, Json, Labels, Seed, Smiles, command_line, load_noted
 from sargnn.console import note
 from sargnn.errors import InputError
+
+if TYPE_CHECKING:
+    from sargnn.data.graphs import GraphSet
 
 app = typer.Typer(help="Look at data sets, check them, make them.", no_args_is_help=True)
 
@@ -28,11 +32,21 @@ def known(as_json: Json = False) -> None:
 
 
 @app.command()
-def info(data: Data, as_json: Json = False) -> None:
+def info(
+    data: Data,
+    twins: Annotated[
+        bool,
+        typer.Option("--twins", help="Instead: how many graphs are isomorphic, and the accuracy that this allows."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Counts of a data set, and its fingerprint."""
     import numpy as np
 
     graphs = load_noted(data, labelled=None)
+    if twins:
+        answer(_twins(graphs, as_json), as_json, data)
+        return
     y, sizes = graphs.y, graphs.sizes
     result = {
         "name": graphs.name, "graphs": len(graphs), "nodes": graphs.num_nodes, "edges": graphs.num_edges,
@@ -47,6 +61,20 @@ def info(data: Data, as_json: Json = False) -> None:
         "fingerprint": graphs.fingerprint,
     }  # fmt: skip
     answer(result, as_json, data)
+
+
+def _twins(graphs: GraphSet, as_json: bool) -> Answer:
+    """A row for programs, sentences for people."""
+    from sargnn import __version__
+    from sargnn.data.protocol_splits import protocol_folds
+    from sargnn.data.twins import twins_by_content
+
+    splits = graphs.part is not None or (graphs.y is not None and len(graphs) >= 10)
+    found = twins_by_content(graphs, protocol_folds(graphs) if splits else [])
+    result: Answer = {"data": graphs.name, "fingerprint": graphs.fingerprint, "graphs": len(graphs)}
+    if as_json:
+        return {**result, "twins": [asdict(one) for one in found], "command": command_line(), "version": __version__}
+    return result | {" and ".join(["structure", *one.respected]): str(one) for one in found}
 
 
 @app.command()

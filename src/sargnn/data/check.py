@@ -13,6 +13,7 @@ from sargnn.data.io.set_columns import undirected
 from sargnn.data.io.tu import CATEGORIES
 from sargnn.data.problems import InputErrors, Problem, Problems
 from sargnn.data.sources import Labels, Source, read, require_two_classes
+from sargnn.data.twins import unavoidable_errors
 from sargnn.errors import InputError
 
 __all__ = ["CheckReport", "check", "summary"]
@@ -96,10 +97,10 @@ def summary(graphs: GraphSet) -> dict[str, Any]:
     >>> found = summary(pack([(1, []), (1, [])], y=[0, 1], classes=["a", "b"]))
     >>> found["graphs"], found["classes"], found["duplicates_across_classes"]
     (2, {'a': 1, 'b': 1}, {'groups': 1, 'graphs': 2, 'positions': [[0, 1]]})
+    >>> found["ceiling_accuracy"]  # the two graphs are isomorphic, and their classes differ
+    0.5
     """
-    groups = duplicates(graphs)
     y = graphs.y
-    across = [] if y is None else [group for group in groups if len(np.unique(y[group])) > 1]
     ends = graphs.edges + graphs.node_ptr[graphs.edge_graph]
     source, target = ends
     counts = [] if y is None else np.bincount(y, minlength=len(graphs.classes)).tolist()
@@ -122,14 +123,25 @@ def summary(graphs: GraphSet) -> dict[str, Any]:
         "graphs_without_edges": int((np.diff(graphs.edge_ptr) == 0).sum()),
         "isolated_nodes": graphs.num_nodes - len(np.unique(ends[:, source != target])),
         "self_loops": int((source == target).sum()),
+        **_equal_graphs(graphs),
+        "fingerprint": graphs.fingerprint,
+        "notes": list(graphs.notes),
+    }
+
+
+def _equal_graphs(graphs: GraphSet) -> dict[str, Any]:
+    """Duplicates, and where isomorphic ones differ in class, the accuracy that no function of the graph can exceed."""
+    groups, y = duplicates(graphs), graphs.y
+    across = [] if y is None else [group for group in groups if len(np.unique(y[group])) > 1]
+    errors = unavoidable_errors(graphs.subset(np.concatenate(across))) if across else 0
+    return {
         "duplicates": {"groups": len(groups), "graphs": sum(map(len, groups))},
         "duplicates_across_classes": {
             "groups": len(across),
             "graphs": sum(map(len, across)),
             "positions": [group[:SHOWN].tolist() for group in across[:SHOWN]],
         },
-        "fingerprint": graphs.fingerprint,
-        "notes": list(graphs.notes),
+        **({"ceiling_accuracy": 1 - errors / len(graphs)} if errors else {}),
     }
 
 

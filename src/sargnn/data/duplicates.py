@@ -6,7 +6,7 @@ import numpy as np
 
 from sargnn.data.graphs import GraphSet
 
-__all__ = ["duplicates", "graph_hashes"]
+__all__ = ["colour_nodes", "contents", "duplicates", "graph_hashes", "hash_graphs", "mix", "refine"]
 
 ROUNDS = 4
 
@@ -32,32 +32,61 @@ def graph_hashes(graphs: GraphSet, rounds: int = ROUNDS) -> np.ndarray:
     The colour of node v starts as its label and attributes; then, ``rounds`` times,
     :math:`c_v \leftarrow h(c_v, \sum_{u \to v} h(c_u, e_{uv}))`, with a sum that stands for the set of neighbours.
     """
-    source, target = graphs.edges + graphs.node_ptr[graphs.edge_graph]
-    colour = _content(graphs.num_nodes, graphs.node_labels, graphs.node_attributes)
-    edge = _content(graphs.num_edges, graphs.edge_labels, graphs.edge_attributes)
+    return hash_graphs(graphs, colour_nodes(graphs, rounds))
+
+
+def colour_nodes(graphs: GraphSet, rounds: int) -> np.ndarray:
+    """uint64 [N]: the colour of every node after ``rounds``."""
+    colour, edge = contents(graphs)
     for _ in range(rounds):
-        heard = np.zeros_like(colour)
-        np.add.at(heard, target, _mix(colour[source] ^ _mix(edge)))
-        colour = _mix(_mix(colour) + heard)
+        colour = refine(graphs, colour, edge)
+    return colour
+
+
+def hash_graphs(graphs: GraphSet, colour: np.ndarray) -> np.ndarray:
+    """uint64 [G]: the colours of each graph's nodes, whatever their order, and its attributes."""
     found = np.zeros(len(graphs), np.uint64)
-    np.add.at(found, graphs.node_graph, _mix(colour))
-    return _mix(found ^ _content(len(graphs), None, graphs.graph_attributes))
+    np.add.at(found, graphs.node_graph, mix(colour))
+    return mix(found ^ _content(len(graphs), None, graphs.graph_attributes))
+
+
+def contents(graphs: GraphSet) -> tuple[np.ndarray, np.ndarray]:
+    """uint64 [N] and [E]: labels and attributes of every node and of every edge, as one number each."""
+    return (
+        _content(graphs.num_nodes, graphs.node_labels, graphs.node_attributes),
+        _content(graphs.num_edges, graphs.edge_labels, graphs.edge_attributes),
+    )
+
+
+def refine(graphs: GraphSet, colour: np.ndarray, edge: np.ndarray) -> np.ndarray:
+    """uint64 [N]: one round; nodes of different colours keep different ones.
+
+    >>> from sargnn.data.graphs import pack
+    >>> path = pack([(3, [(0, 1), (1, 0), (1, 2), (2, 1)])])
+    >>> first, second, third = refine(path, *contents(path))
+    >>> bool(first == third), bool(first == second)
+    (True, False)
+    """
+    source, target = graphs.edges + graphs.node_ptr[graphs.edge_graph]
+    heard = np.zeros_like(colour)
+    np.add.at(heard, target, mix(colour[source] ^ mix(edge)))
+    return mix(mix(colour) + heard)
 
 
 def _content(rows: int, labels: np.ndarray | None, attributes: np.ndarray | None) -> np.ndarray:
     """uint64 [R]: what is known of each row."""
     found = np.full(rows, 1, np.uint64)
     if labels is not None:
-        found = _mix(found + labels.astype(np.uint64))
+        found = mix(found + labels.astype(np.uint64))
     if attributes is not None:
         for column in attributes.T:
             bits = np.ascontiguousarray(column + np.float32(0)).view(np.uint32)  # + 0 makes -0.0 and 0.0 one
-            found = _mix(found ^ bits.astype(np.uint64))
+            found = mix(found ^ bits.astype(np.uint64))
     return found
 
 
-def _mix(values: np.ndarray) -> np.ndarray:
-    """SplitMix64's finaliser: every bit of the input changes half the bits of the output."""
+def mix(values: np.ndarray) -> np.ndarray:
+    """SplitMix64's finaliser, uint64 of any shape: every bit of the input changes half the bits of the output."""
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
