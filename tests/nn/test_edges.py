@@ -106,7 +106,7 @@ def test_a_layer_by_hand() -> None:
         layer.epsilon.zero_()
         layer.edge_network.into.weight.fill_(5)
         layer.edge_network.out.weight.copy_(torch.tensor([[10.0, 100.0]]))
-    layer.transform = lambda summed, batch: summed
+    layer.transform = lambda summed, h, batch: summed
     batch = PackedBatch.from_edges(torch.tensor([[5.0], [2.0]]).double(), torch.tensor([[1], [0]]))
     got = layer(batch.x, batch, channels=torch.tensor([[3.0, 0.0, 0.0]]).double())
     assert got.squeeze(1).tolist() == [7 + 10 * (3 * 5 * 2) + 100 * 3, 2]

@@ -20,11 +20,12 @@ from sargnn.studies.store import Store, read_rows
 ROOT = Path(__file__).parents[2]
 ROWS = ROOT / "results" / "paper-quick.jsonl.gz"
 LEAN = ROOT / "results" / "paper-lean.jsonl.gz"
+WIDE = ROOT / "results" / "paper-wide.jsonl.gz"
 
 
 def test_the_committed_page_is_the_generated_one(tmp_path: Path) -> None:
     out = tmp_path / "page.md"
-    written = answer_of("reproduce", "page", "--rows", ROWS, "--rows", LEAN, "--out", out)["written"]
+    written = answer_of("reproduce", "page", "--rows", ROWS, "--rows", LEAN, "--rows", WIDE, "--out", out)["written"]
     assert written[0] == str(out)
     assert [Path(file).name for file in written[1:]] == ["figure-optimization.png", "figure-tsne.png"]
     assert out.read_text() == (ROOT / "docs" / "reproduction.md").read_text()

@@ -91,7 +91,7 @@ def test_all_goes_through_everything_and_again_computes_nothing(
     ("arguments", "line"),
     [
         (("figure-optimisation",), "NAME: got 'figure-optimisation', expected one of table1, table2, table3, abl"),
-        (("table1", "--preset", "full"), "--preset: got 'full', expected one of smoke, lean, quick, paper"),
+        (("table1", "--preset", "full"), "--preset: got 'full', expected one of smoke, lean, quick, wide, paper"),
         (("all", "--data", "MUTAG"), "--data: got MUTAG with all, expected a table or a figure of several sets"),
         (("figure-dss", "--data", "MUTAG"), "--data: got MUTAG with figure-dss"),
         (("figure-tsne", *SMOKE), "--data: got 'MUTAG', expected some of ENZYMES, Letter-high"),

@@ -30,6 +30,8 @@ __all__ = ["page", "write_page"]
 
 PRESET = "quick"
 """The preset of the tables and figures."""
+WIDE = "wide"
+"""That of the wide search over base and SAR models."""
 LEAN = "lean"
 """That of Table 2 for every system."""
 
@@ -62,6 +64,8 @@ def page(sources: Sequence[Path]) -> tuple[str, dict[str, Figure]]:
             store.import_rows(file)
         results = {name: finished_results(study, store) for name, study in studies.items()}
         whole = finished_results(lean, store)
+        wide = {name: STUDIES[name](paper.PRESETS[WIDE], facts.__getitem__) for name in ("table1", "table2")}
+        searched = {name: finished_results(study, store) for name, study in wide.items()}
         pictured = {name: plan.study(quick, facts.__getitem__) for name, plan in FIGURES.items()}
         found = {name: (study, *finished_rows(FIGURES[name], study, store)) for name, study in pictured.items()}
     if not all(results.values()):
@@ -76,7 +80,11 @@ def page(sources: Sequence[Path]) -> tuple[str, dict[str, Figure]]:
         figures=[figure_notes.markdown(notes[name], address) for name, address in addresses.items()],
         origins=_origins(records), day=max(record.finished for record in records)[:10], quoted=_quoted(),
         other_inputs=_other_inputs(), **_of_tables(studies, results),
-        **_of_every_system(lean, whole, results["table2"]),
+        **_of_every_system(lean, whole, results["table2"]), wide_name=WIDE, wide=paper.PRESETS[WIDE],
+        wide_tables=[_measured_table(study, searched[name]) for name, study in wide.items() if searched[name]],
+        letter_wide=_table1_counts(cell_verdicts(wide["table1"], searched["table1"]), "Letter-high"),
+        mutag_wide=_table1_counts(cell_verdicts(wide["table1"], searched["table1"]), "MUTAG"),
+        enzymes_wide=_table2_counts(cell_verdicts(wide["table2"], searched["table2"]), ("ENZYMES",)),
     )  # fmt: skip
     return text.rstrip() + "\n", {address: FIGURES[name].draw(*found[name]) for name, address in addresses.items()}
 
@@ -128,6 +136,12 @@ def _of_every_system(study: Study, results: Results, quick: Results) -> dict[str
         if system in on_triangles
     ]
     return {"every": {**every, "cells": verdicts.total()}, "sizes": sizes}
+
+
+def _measured_table(study: Study, results: Results) -> str:
+    """The table of the measured cells alone."""
+    cells = {where: cell for where, cell in study.cells.items() if where in results}
+    return markdown(replace(study, title=f"{study.title}, preset {WIDE}", cells=cells), results)
 
 
 def _begun(study: Study, results: Results) -> Study:
@@ -186,7 +200,7 @@ def _counts(cells: Iterable[CellVerdict], differences: list[float]) -> dict[str,
     """Verdicts, and the ends of some differences."""
     verdicts = verdict_counts(cells)
     counts = {verdict: verdicts[verdict] for verdict in ("reproduced", "higher", "lower")}
-    return {"cells": verdicts.total(), "least": min(differences), "most": max(differences), **counts}
+    return {"cells": verdicts.total(), "least": min(differences, default=0.0), "most": max(differences, default=0.0), **counts}
 
 
 def _table1_counts(found: Found, data: str) -> dict[str, Any]:

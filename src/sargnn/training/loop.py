@@ -59,8 +59,8 @@ class TrainingConfig:
     weight_decay: float = 0.0
     """L2 penalty of Adam."""
     memory_rate: float | None = None
-    """The learning rate of the memory, where that is lower than `learning_rate`; none: the same. At rates above 0.001
-    the scores of its attention grow until it reads single nodes, and learns no more."""
+    """The learning rate of the memory, where that is lower than `learning_rate`; none: the same. On Letter-high,
+    at 0.005, its attention fell on single nodes within ten epochs; at 0.001 it did not."""
     clip: float = 0.0
     """The largest norm of a step's gradient; a larger one is scaled down to it. 0: none is."""
     schedule: Literal["constant", "step", "cosine", "plateau"] = "constant"
