@@ -200,7 +200,12 @@ def _counts(cells: Iterable[CellVerdict], differences: list[float]) -> dict[str,
     """Verdicts, and the ends of some differences."""
     verdicts = verdict_counts(cells)
     counts = {verdict: verdicts[verdict] for verdict in ("reproduced", "higher", "lower")}
-    return {"cells": verdicts.total(), "least": min(differences, default=0.0), "most": max(differences, default=0.0), **counts}
+    return {
+        "cells": verdicts.total(),
+        "least": min(differences, default=0.0),
+        "most": max(differences, default=0.0),
+        **counts,
+    }
 
 
 def _table1_counts(found: Found, data: str) -> dict[str, Any]:
