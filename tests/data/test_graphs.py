@@ -48,6 +48,11 @@ def full_set() -> GraphSet:
         edge_attribute_names=("length",),
         graph_names=("a", "b", "c"),
         node_names=np.array(["u", "v", "w", "alone", "p", "q"]),
+        targets=np.array([[0.0, np.nan], [1.0, 0.0], [np.nan, 1.0]]),
+        target_names=("toxic", "soluble"),
+        weights=np.array([1, 0.5, 2], np.float32),
+        groups=np.array([0, 0, 1]),
+        smiles=("CCC", "C", "CC"),
     )
 
 

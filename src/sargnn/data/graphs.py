@@ -37,18 +37,18 @@ CELLS = 2**21
 FORMAT = "sargnn.graphset/1"
 NODE_ARRAYS = ("node_labels", "node_attributes", "true_saliency", "node_names")
 EDGE_ARRAYS = ("edge_labels", "edge_attributes")
-GRAPH_ARRAYS = ("y", "part", "graph_attributes")
+GRAPH_ARRAYS = ("y", "targets", "part", "weights", "groups", "graph_attributes")
 KINDS = {
-    **dict.fromkeys(("node_ptr", "edge_ptr", "y", "part", "node_labels", "edge_labels"), ("i", 1)),
-    **dict.fromkeys(("node_attributes", "edge_attributes", "graph_attributes"), ("f", 2)),
+    **dict.fromkeys(("node_ptr", "edge_ptr", "y", "part", "groups", "node_labels", "edge_labels"), ("i", 1)),
+    **dict.fromkeys(("targets", "node_attributes", "edge_attributes", "graph_attributes"), ("f", 2)),
+    **dict.fromkeys(("true_saliency", "weights"), ("f", 1)),
     "edges": ("i", 2),
-    "true_saliency": ("f", 1),
     "node_names": ("U", 1),
 }
 """NumPy's kind of type and the number of axes of each array."""
 NAMES = (
-    "name", "notes", "graph_names", "node_names",
-    "graph_attribute_names", "node_attribute_names", "edge_attribute_names",
+    "name", "notes", "graph_names", "node_names", "smiles",
+    "target_names", "graph_attribute_names", "node_attribute_names", "edge_attribute_names",
 )  # fmt: skip
 """Fields for people to read: not every form of file has them, so they are no part of the fingerprint."""
 
@@ -100,6 +100,17 @@ class GraphSet:
     """One per graph, or none when they are called 0, 1, 2, ..."""
     node_names: np.ndarray | None = None
     """str [N]: what to call each node in tables and drawings; none when they are called 0, 1, 2, ... in each graph."""
+    targets: np.ndarray | None = None
+    """float64 [G, T]: several binary targets (0 or 1) or measured numbers, NaN where one is missing. A set has classes
+    or targets, or neither."""
+    target_names: tuple[str, ...] = ()
+    """One per column of the targets."""
+    weights: np.ndarray | None = None
+    """float32 [G]: how much each graph counts in the loss; none when all count alike."""
+    groups: np.ndarray | None = None
+    """int64 [G]: graphs of one group belong in one part of a split."""
+    smiles: tuple[str, ...] = ()
+    """The molecule of each graph as it was written, or none where graphs are not molecules."""
 
     def __len__(self) -> int:
         return len(self.node_ptr) - 1
@@ -180,6 +191,7 @@ class GraphSet:
             edge_ptr=pointers(self.edge_ptr[index + 1] - self.edge_ptr[index]),
             edges=self.edges[:, edges],
             graph_names=self.graph_names and tuple(self.graph_names[g] for g in index.tolist()),
+            smiles=self.smiles and tuple(self.smiles[g] for g in index.tolist()),
             **picked,
         )
 
@@ -193,8 +205,8 @@ class GraphSet:
         return (self[g] for g in range(len(self)))
 
     def to_pyg(self) -> list[Data]:
-        """One PyTorch Geometric ``Data`` per graph, with what is known: ``edge_index``, ``y``, ``node_label``,
-        ``node_attr``, ``edge_label``, ``edge_attr``, ``graph_attr``, ``true_saliency``."""
+        """One PyTorch Geometric ``Data`` per graph, with what is known: ``edge_index``, ``y`` (the class, or the targets
+        ``[1, T]``), ``node_label``, ``node_attr``, ``edge_label``, ``edge_attr``, ``graph_attr``, ``true_saliency``."""
         import torch
         from torch_geometric.data import Data
 
@@ -209,6 +221,8 @@ class GraphSet:
             data.num_nodes = int(self.sizes[g])
             if self.y is not None:
                 data.y = torch.tensor([int(self.y[g])])
+            elif self.targets is not None:
+                data.y = torch.from_numpy(np.array(self.targets[g : g + 1], np.float32))
             if self.graph_attributes is not None:
                 data.graph_attr = torch.from_numpy(np.array(self.graph_attributes[g : g + 1]))
             for ours, theirs in names.items():
@@ -260,8 +274,11 @@ class GraphSet:
                     raise ValueError(f"got {field.name} that is not text")
         if len(self.edge_ptr) != len(self.node_ptr) or self.edges.shape != (2, self.num_edges):
             raise ValueError("the edges do not fit the pointers")
-        if len(self.graph_names) not in (0, len(self)):
-            raise ValueError(f"got {len(self.graph_names)} graph_names, expected {len(self)}")
+        for name in ("graph_names", "smiles"):
+            if (count := len(getattr(self, name))) not in (0, len(self)):
+                raise ValueError(f"got {count} {name}, expected {len(self)}")
+        if self.targets is not None and len(self.target_names) != self.targets.shape[1]:
+            raise ValueError(f"got {len(self.target_names)} target_names, expected {self.targets.shape[1]}")
         rows = {**dict.fromkeys(NODE_ARRAYS, self.num_nodes), **dict.fromkeys(EDGE_ARRAYS, self.num_edges)}
         for name, expected in {**rows, **dict.fromkeys(GRAPH_ARRAYS, len(self))}.items():
             value = getattr(self, name)
@@ -311,7 +328,7 @@ def pack(graphs: Sequence[tuple[int, Any]], *, name: str = "graphs", **arrays: A
     kinds = {"i": np.int64, "f": np.float32, "U": np.str_}
     for key, value in arrays.items():
         if value is not None:
-            kind = np.int8 if key == "part" else kinds.get(KINDS.get(key, ("",))[0])
+            kind = {"part": np.int8, "targets": np.float64}.get(key, kinds.get(KINDS.get(key, ("",))[0]))
             arrays[key] = np.asarray(value, kind) if key in NODE_ARRAYS + GRAPH_ARRAYS else tuple(value)
     edges = np.stack([source, target])[:, order].astype(np.int32)
     return GraphSet(name=name, node_ptr=node_ptr, edge_ptr=pointers(counts), edges=edges, **arrays)

@@ -29,7 +29,7 @@ def scaffold_split(molecules: GraphSet | Sequence[str], *, validation: float = 0
     """
     if validation < 0 or test < 0 or validation + test >= 1:
         raise InputError(f"validation + test: got {validation} + {test}, expected fractions of less than 1 together")
-    texts = molecules.graph_names if isinstance(molecules, GraphSet) else molecules
+    texts = (molecules.smiles or molecules.graph_names) if isinstance(molecules, GraphSet) else molecules
     if isinstance(molecules, GraphSet) and len(texts) != len(molecules):
         raise InputError(f"{molecules.name}: got graphs that are not named by SMILES, expected a set read from SMILES")
     groups: dict[str, list[int]] = defaultdict(list)

@@ -64,7 +64,7 @@ def read_smiles(
         notes.append(f"took {shown(table.header[label])} as the class")
     records = _records(table, column, label, problems, labelled)
     graphs = assemble_records(path.stem, records, problems, labels="label", labelled=bool(labelled), file=str(path))
-    return replace(graphs, notes=(*notes, *graphs.notes))
+    return replace(graphs, notes=(*notes, *graphs.notes), smiles=graphs.graph_names)
 
 
 def load_rdkit() -> Any:
