@@ -205,8 +205,9 @@ class GraphSet:
         return (self[g] for g in range(len(self)))
 
     def to_pyg(self) -> list[Data]:
-        """One PyTorch Geometric ``Data`` per graph, with what is known: ``edge_index``, ``y`` (the class, or the targets
-        ``[1, T]``), ``node_label``, ``node_attr``, ``edge_label``, ``edge_attr``, ``graph_attr``, ``true_saliency``."""
+        """One PyTorch Geometric ``Data`` per graph, with what is known: ``edge_index``, ``y`` (the class, or the
+        targets ``[1, T]``), ``node_label``, ``node_attr``, ``edge_label``, ``edge_attr``, ``graph_attr`` and
+        ``true_saliency``."""
         import torch
         from torch_geometric.data import Data
 
