@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from sargnn import load_model
 from sargnn.batching import PackedBatch
 from sargnn.errors import InputError
-from sargnn.nn.ensemble import Ensemble
+from sargnn.nn.ensemble import Ensemble, vote
+from sargnn.nn.graph_model import Link
 from sargnn.nn.model import SARGNN, ModelConfig
 from sargnn.tasks import Classification
 from sargnn.training.loop import TrainingConfig, loss_of
-from sargnn.training.run import TrainingRun
+from sargnn.training.run import TrainingRun, train
 from tiny import shapes, tiny
 
 TASK = Classification(("a", "b"))
@@ -72,3 +75,32 @@ def test_a_committee_is_saved_and_read_back(tmp_path: Path) -> None:
 def test_a_committee_of_nobody_is_refused() -> None:
     with pytest.raises(InputError, match=r"model\.members: got 0, expected at least 1"):
         ModelConfig(members=0)
+
+
+@pytest.mark.parametrize("link", ["softmax", "sigmoid", "identity"])
+def test_members_are_averaged_by_what_their_outputs_mean(link: Link) -> None:
+    outputs = 3 * torch.randn(4, 5, 3, dtype=torch.float64)
+    means: dict[Link, Callable[[Tensor], Tensor]] = {
+        "softmax": lambda z: z.softmax(-1), "sigmoid": torch.sigmoid, "identity": lambda z: z,
+    }  # fmt: skip
+    mean = means[link]
+    torch.testing.assert_close(mean(vote(outputs, link)), sum(map(mean, outputs)) / 4)
+    assert vote(outputs[:1], link) is not outputs
+    assert torch.equal(vote(outputs[:1], link), outputs[0])
+
+
+def test_outputs_far_from_zero_stay_finite() -> None:
+    sure = torch.tensor([[[800.0, -800.0]], [[900.0, -700.0]]])
+    assert vote(sure, "sigmoid").isfinite().all()
+    assert vote(sure, "sigmoid").sign().tolist() == [[1.0, -1.0]]
+
+
+def test_the_spread_of_a_prediction_is_that_of_its_members() -> None:
+    run = train(shapes(), tiny(model__members=3))
+    found, members = run.trained.predict(shapes()), run.trained.model.ensemble_members()
+    alone = [replace(run.trained, model=member).predict(shapes()).values for member in members]
+    assert found.spread is not None
+    np.testing.assert_allclose(found.spread, np.std(alone, axis=0), atol=1e-6)
+    np.testing.assert_allclose(found.values, np.mean(alone, axis=0), atol=1e-6)
+    assert found.spread.max() > 0
+    assert replace(run.trained, model=members[0]).predict(shapes()).spread is None

@@ -450,7 +450,7 @@ def test_evaluation_is_without_dropout_and_with_the_running_statistics() -> None
         assert isinstance(norm, BatchNorm)
         statistics = norm.running_mean.clone()
         state.model.train()
-        together, saliency = predict_outputs(state.model, data, FOLD.test)
+        together, saliency, _ = predict_outputs(state.model, data, FOLD.test)
         alone = [predict_outputs(state.model, data, FOLD.test[i : i + 1])[0] for i in range(4)]
         assert not state.model.training
         assert torch.equal(norm.running_mean, statistics)
@@ -461,8 +461,8 @@ def test_evaluation_is_without_dropout_and_with_the_running_statistics() -> None
 
 def test_logits_do_not_depend_on_the_batch_size() -> None:
     state, data, _ = started(tiny())
-    whole, saliency = predict_outputs(state.model, data, np.arange(24))
-    parts, piecewise = predict_outputs(state.model, data, np.arange(24), batch_size=5)
+    whole, saliency, _ = predict_outputs(state.model, data, np.arange(24))
+    parts, piecewise, _ = predict_outputs(state.model, data, np.arange(24), batch_size=5)
     torch.testing.assert_close(parts, whole, rtol=1e-4, atol=1e-5)
     assert len(saliency) == len(piecewise) == 2
     for one, other in zip(saliency, piecewise, strict=True):
@@ -568,10 +568,10 @@ def test_kernels_predict_what_pytorch_predicts(model: str) -> None:
     kernels(torch.float32)
     run = train(labelled(shapes()), tiny(model, training__epochs=5), fold=FOLD)
     index = np.array([23, 4, 4, 11, 0, 17, 2])
-    logits, saliency = predict_outputs(run.state.model, run.data, index, batch_size=3)
+    logits, saliency, _ = predict_outputs(run.state.model, run.data, index, batch_size=3)
     for layout in LAYOUTS:
         run.data.layout = layout  # type: ignore[assignment]
-        theirs, their_saliency = predict_outputs(run.state.model, run.data, index, batch_size=3)
+        theirs, their_saliency, _ = predict_outputs(run.state.model, run.data, index, batch_size=3)
         torch.testing.assert_close(logits, theirs, rtol=1e-5, atol=1e-6)
         for one, other in zip(saliency, their_saliency, strict=True):
             torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)

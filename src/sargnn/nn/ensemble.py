@@ -1,4 +1,4 @@
-"""An ensemble: models of one config, each with its own initialisation, whose probabilities are averaged."""
+"""An ensemble: models of one config, each with its own initialisation, whose predictions are averaged."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import cast
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from sargnn.batching import Batch
-from sargnn.nn.graph_model import Encoding, GraphModel
+from sargnn.nn.graph_model import Encoding, GraphModel, Link
 
 __all__ = ["Ensemble", "vote"]
 
 
 class Ensemble(GraphModel):
-    r"""M members and the mean of their probabilities.
+    r"""M members and the mean of their probabilities, or of the numbers that they predict (see :func:`vote`).
 
     .. math::
         p(y \mid G) = \frac{1}{M} \sum_m p_m(y \mid G), \qquad s = \frac{1}{M} \sum_m s_m
@@ -54,11 +55,14 @@ class Ensemble(GraphModel):
             torch.stack(losses).mean() if losses else None,
         )
 
-    def head(self, vectors: Float[Tensor, "B Md"]) -> Float[Tensor, "*members B classes"]:
-        """In training the logits of each member, otherwise the logarithm of their mean probabilities."""
+    def head(self, vectors: Float[Tensor, "B Md"]) -> Float[Tensor, "*members B outputs"]:
+        """In training the outputs of each member, otherwise their vote."""
+        outputs = self.member_outputs(vectors)
+        return outputs if self.training else vote(outputs, self.link)
+
+    def member_outputs(self, vectors: Float[Tensor, "B Md"]) -> Float[Tensor, "M B outputs"]:
         own = zip(self.ensemble_members(), vectors.chunk(len(self.members), dim=-1), strict=True)
-        logits = torch.stack([member.head(vector) for member, vector in own])
-        return logits if self.training else vote(logits)
+        return torch.stack([member.head(vector) for member, vector in own])
 
     def parameter_blocks(self) -> list[list[nn.Parameter]]:
         every = zip(*(member.parameter_blocks() for member in self.ensemble_members()), strict=True)
@@ -72,6 +76,20 @@ class Ensemble(GraphModel):
         return any(member.draws_in_eval for member in self.ensemble_members())
 
 
-def vote(logits: Float[Tensor, "M B classes"]) -> Float[Tensor, "B classes"]:
-    """The logarithm of the mean probabilities of M members; of a single one, its logits as they are."""
-    return logits[0] if len(logits) == 1 else logits.log_softmax(-1).logsumexp(0) - log(len(logits))
+def vote(outputs: Float[Tensor, "M B outputs"], link: Link = "softmax") -> Float[Tensor, "B outputs"]:
+    """The outputs that stand for the mean of what M members predict; of a single one, its outputs as they are.
+
+    By the link, they are averaged as probabilities of one class (``softmax``: the logarithms of the means), as
+    probabilities each of its own (``sigmoid``: the log-odds of the means), or as numbers (``identity``).
+
+    >>> two = torch.tensor([[[0.0, 2.0]], [[0.0, 4.0]]])
+    >>> vote(two, "identity").tolist()
+    [[0.0, 3.0]]
+    """
+    if len(outputs) == 1:
+        return outputs[0]
+    if link == "softmax":
+        return outputs.log_softmax(-1).logsumexp(0) - log(len(outputs))
+    if link == "sigmoid":
+        return F.logsigmoid(outputs).logsumexp(0) - F.logsigmoid(-outputs).logsumexp(0)
+    return outputs.mean(0)

@@ -19,8 +19,10 @@ from sargnn.batching.layouts import Layout
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.errors import InputError
 
-__all__ = ["Encoding", "GraphModel", "Hyperparameters"]
+__all__ = ["Encoding", "GraphModel", "Hyperparameters", "Link"]
 
+Link = Literal["softmax", "sigmoid", "identity"]
+"""How outputs become what is predicted: probabilities of one class, of several targets each, or numbers."""
 _SETTING = {"edge_inputs": "data.edge_encodings", "graph_inputs": "data.graph_inputs"}
 
 
@@ -73,6 +75,8 @@ class GraphModel(nn.Module):
     """The layouts in which K such models can train at once; empty: they train one after the other."""
     optional_inputs: ClassVar[tuple[Literal["edge_inputs", "graph_inputs"], ...]] = ()
     """Inputs beside those of the nodes; the constructor takes their widths by these names."""
+    link: Link = "softmax"
+    """What the outputs mean, which an ensemble must know to average them; set by the task."""
     fits_directly: ClassVar[bool] = False
     """Whether :meth:`fit_directly` takes the place of training by gradients."""
     head: Callable[[Tensor], Tensor]
@@ -109,6 +113,10 @@ class GraphModel(nn.Module):
     def ensemble_members(self) -> list[GraphModel]:
         """The members of an ensemble, else the model itself."""
         return [self]
+
+    def member_outputs(self, vectors: Float[Tensor, "B d"]) -> Float[Tensor, "M B outputs"]:
+        """The outputs of each member of an ensemble, else those of the model itself, of the graphs' vectors."""
+        return self.head(vectors).unsqueeze(0)
 
     @property
     def draws_in_eval(self) -> bool:

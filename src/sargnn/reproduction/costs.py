@@ -109,7 +109,7 @@ def _seconds_per_graph(trained: TrainedModel, graphs: GraphSet, device: torch.de
     seconds = []
     for _ in range(ROUNDS + 1):
         start = time.perf_counter()
-        predict_outputs(trained.model, data, index)[0].cpu()  # a GPU is waited for
+        predict_outputs(trained.model, data, index).outputs.cpu()  # a GPU is waited for
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds[1:]) / TIMED
 

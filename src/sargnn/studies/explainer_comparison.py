@@ -143,7 +143,7 @@ def _rows(
 def _trained(sample: Sample, settings: Settings, seed: int, device: torch.device | str) -> TrainingRun:
     own = replace(settings, training=replace(settings.training, seed=seed))
     run = TrainingRun.start(sample.graphs, own, fold=sample.fold, device=device)
-    if not predict_outputs(run.trained.model, run.data, sample.index[:1])[1]:
+    if not predict_outputs(run.trained.model, run.data, sample.index[:1]).saliency:
         raise InputError(f"--model: got '{settings.name}' without saliency, expected one that has it, such as sar-gcn")
     for _ in run:
         pass

@@ -37,6 +37,7 @@ class Classification(Task):
     classes: tuple[str, ...]
 
     kind = "classification"
+    link = "softmax"
     score_name = "accuracy"
     metrics = (
         Metric("accuracy", "Accuracy", "{:.1%}"),

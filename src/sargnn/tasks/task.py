@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -67,6 +67,8 @@ class Task(ABC):
     """The name in a model folder."""
     score_name: ClassVar[str]
     """The score that can select an epoch beside the loss; higher is better."""
+    link: ClassVar[Literal["softmax", "sigmoid", "identity"]] = "identity"
+    """What a model's outputs mean, by which an ensemble averages them: see :func:`sargnn.nn.ensemble.vote`."""
     metrics: ClassVar[tuple[Metric, ...]]
     """What is reported; the first is the headline."""
 

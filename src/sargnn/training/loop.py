@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from math import inf, isfinite, log2
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -23,11 +23,12 @@ from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.graphs import chunks
 from sargnn.data.splits import Fold
 from sargnn.errors import Diverged, InputError
+from sargnn.nn.ensemble import vote
 from sargnn.nn.graph_model import GraphModel
 from sargnn.tasks import Task
 from sargnn.training.progress import Progress, Row
 
-__all__ = ["TrainingConfig", "TrainingState", "fit", "predict_outputs"]
+__all__ = ["Outputs", "TrainingConfig", "TrainingState", "fit", "predict_outputs"]
 
 CONSTRAINTS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("epochs batch_size schedule_epochs alternate_epochs", lambda value: value >= 1, "at least 1"),
@@ -165,21 +166,33 @@ def fit(state: TrainingState, data: TensorSet, fold: Fold, config: TrainingConfi
     state.model.load_state_dict(state.best_weights)
 
 
-def predict_outputs(
-    model: GraphModel, data: TensorSet, index: np.ndarray, batch_size: int = 512
-) -> tuple[Tensor, list[Tensor]]:
-    """Outputs ``[G, O]`` for the graphs at ``index`` and the saliency of each layer, ``[N]`` over their nodes, in eval
-    mode. A model that is random even then (``model.saliency = redrawn``) draws the same numbers every time."""
+class Outputs(NamedTuple):
+    """What a model gives for some graphs."""
+
+    outputs: Tensor
+    """``[G, O]``, of an ensemble by its vote."""
+    saliency: list[Tensor]
+    """Of each layer, ``[N]`` over the nodes of the graphs."""
+    members: Tensor
+    """``[M, G, O]``: the outputs of each member of an ensemble, else those of the model itself."""
+
+
+def predict_outputs(model: GraphModel, data: TensorSet, index: np.ndarray, batch_size: int = 512) -> Outputs:
+    """The outputs for the graphs at ``index``, in eval mode. A model that is random even then (``model.saliency =
+    redrawn``) draws the same numbers every time."""
     model.eval()
     outputs: list[Tensor] = []
+    members: list[Tensor] = []
     saliency: list[tuple[Tensor, ...]] = []
     with torch.inference_mode(), _seeded(0, data.device):
         for some in chunks(index, batch_size):
             batch = data.batch(some, model.layouts)
             encoding = model.encode(batch)
-            outputs.append(model.head(encoding.graph))
+            members.append(model.member_outputs(encoding.graph))
+            outputs.append(vote(members[-1], model.link))
             saliency.append(tuple(batch.per_node(s) for s in encoding.saliency))
-    return torch.cat(outputs), [torch.cat(layer) for layer in zip(*saliency, strict=True)]
+    layers = [torch.cat(layer) for layer in zip(*saliency, strict=True)]
+    return Outputs(torch.cat(outputs), layers, torch.cat(members, dim=1))
 
 
 def snapshot(model: nn.Module) -> dict[str, Tensor]:
@@ -221,7 +234,7 @@ def _epoch(
     train_loss = _train_epoch(state, data, fold.train, config, balance, epoch, rate)
     # Without validation graphs, the training graphs select the epoch.
     watched = fold.validation if len(fold.validation) else fold.train
-    outputs, _ = predict_outputs(state.model, data, watched)
+    outputs = predict_outputs(state.model, data, watched).outputs
     assert data.y is not None
     y = data.y[torch.as_tensor(watched, device=data.device)]
     loss, score = state.task.loss(outputs, y).item(), state.task.graph_scores(outputs, y).mean().item()
@@ -305,7 +318,7 @@ def check_supervision(model: GraphModel, data: TensorSet, config: TrainingConfig
         return
     if data.truth is None:
         raise InputError("training.saliency_weight: got data without true saliency, expected a set that has it")
-    _, saliency = predict_outputs(model, data, np.arange(1))
+    saliency = predict_outputs(model, data, np.arange(1)).saliency
     if not saliency:
         raise InputError("training.saliency_weight: got a model without saliency, expected model.saliency = learned")
     if max(config.saliency_layers, default=0) >= len(saliency):

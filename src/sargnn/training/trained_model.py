@@ -39,6 +39,8 @@ class Prediction:
     """float64 [L, N]: how salient each node is in each layer; no rows if the model has no saliency."""
     sizes: np.ndarray
     """int64 [G]: nodes of each graph."""
+    spread: np.ndarray | None = None
+    """float64 [G, ...]: standard deviation of the values over the members of an ensemble; none of a single model."""
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -88,6 +90,7 @@ class TrainedModel:
             torch.manual_seed(settings.training.seed)
             widths = {"edge_inputs": encoder.edge_width, "graph_inputs": encoder.graph_width}
             model = find_system(settings.name).model.build(settings.model, encoder.width, task.outputs, **widths)
+        model.link = task.link
         return cls(settings, encoder, task, model)
 
     def tensors(self, graphs: GraphSet, device: torch.device | str = "cpu", *, often: bool = False) -> TensorSet:
@@ -100,14 +103,15 @@ class TrainedModel:
 
     def predict_tensors(self, data: TensorSet) -> Prediction:
         """The same for graphs that :meth:`tensors` has encoded."""
-        outputs, saliency = predict_outputs(self.model, data, np.arange(len(data)))
+        outputs, saliency, members = predict_outputs(self.model, data, np.arange(len(data)))
         if not (finite := outputs.isfinite().all(1)).all():
             got = f"got no finite scores for {int((~finite).sum())} of {len(data)} graphs"
             raise InputError(f"{got}, expected inputs within the training range")
         layers = np.empty((len(saliency), data.sizes.sum()))
         for layer, values in zip(layers, saliency, strict=True):
             layer[:] = values.cpu().numpy()
-        return Prediction(self.task, self.task.predict(outputs), layers, data.sizes)
+        spread = np.std([self.task.predict(own) for own in members], axis=0) if len(members) > 1 else None
+        return Prediction(self.task, self.task.predict(outputs), layers, data.sizes, spread)
 
     def saliency(self, graphs: GraphSet, rule: str = "mean") -> np.ndarray:
         """float64 [N]: the saliency of every node, all layers in one map by the ``rule`` of :mod:`sargnn.explain.maps`.

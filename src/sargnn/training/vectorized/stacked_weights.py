@@ -35,6 +35,7 @@ class StackedWeights:
     def __init__(self, models: list[GraphModel], policy: str) -> None:
         ensembles = [model.ensemble_members() for model in models]
         one = ensembles[0][0]
+        self.link = models[0].link
         self.shape = len(ensembles), len(ensembles[0])
         self.template = _Logits(copy.deepcopy(one)).to("meta")
         stacked = stack_module_state([member for members in ensembles for member in members])
@@ -73,7 +74,7 @@ class StackedWeights:
                 tuple(value.mean(0) if members > 1 else value[0] for value in values)  # of one without a kernel
                 for values in others
             )
-            return (logits if train else vote(logits)), saliency, losses
+            return (logits if train else vote(logits, self.link)), saliency, losses
 
         logits, saliency, losses = of_each(ensemble, models)(self.state, fields)
         return logits[..., :graphs, :], saliency, losses
