@@ -13,11 +13,12 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "sargnn"
 
-GROUND = {"errors", "files", "console", "metrics", "allocator"}
+GROUND = {"errors", "files", "console", "metrics", "allocator", "startup"}
 """What every room may use."""
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "allocator": set(),
+    "startup": set(),
     "files": {"errors"},
     "console": {"errors"},
     "metrics": {"errors"},

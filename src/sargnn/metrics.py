@@ -7,7 +7,6 @@ from itertools import pairwise
 from math import sqrt
 
 import numpy as np
-from scipy.stats import norm, rankdata
 
 __all__ = ["accuracy", "auroc", "balanced_accuracy", "confusion", "mean_found", "node_auc", "wilson_interval"]
 
@@ -28,6 +27,8 @@ def wilson_interval(fraction: float, graphs: int, confidence: float = 0.95) -> t
     >>> round(low, 3), round(high, 3)
     (0.722, 1.0)
     """
+    from scipy.stats import norm  # which loads for a second, and predictions need no scores
+
     z = float(norm.ppf((1 + confidence) / 2))
     centre = fraction + z * z / (2 * graphs)
     spread = z * sqrt(fraction * (1 - fraction) / graphs + z * z / (4 * graphs * graphs))
@@ -96,6 +97,8 @@ def _mean_known(areas: Iterable[float | None]) -> float | None:
 def _rank_auc(positive: np.ndarray, score: np.ndarray) -> float | None:
     """Mann-Whitney: the probability that a positive scores above a negative, ties counting half. It equals
     scikit-learn's ``roc_auc_score``, which takes thirty times as long for one small graph."""
+    from scipy.stats import rankdata
+
     ups = int(positive.sum())
     downs = len(positive) - ups
     if not ups or not downs:

@@ -18,6 +18,7 @@ from sargnn.allocator import keep_freed_memory
 from sargnn.cli import data
 from sargnn.console import note
 from sargnn.errors import Diverged, InputError
+from sargnn.startup import load_compiler_late
 
 __all__ = ["app", "main"]
 
@@ -58,6 +59,7 @@ def main() -> None:
     # which is later.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     keep_freed_memory()
+    load_compiler_late()
     try:
         status = app(standalone_mode=False)
     except (InputError, Diverged) as error:

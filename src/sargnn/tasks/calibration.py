@@ -16,7 +16,6 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from sargnn.errors import InputError
 
@@ -99,6 +98,8 @@ def fit_temperature(true: np.ndarray, probabilities: np.ndarray) -> float:
     >>> round(fit_temperature(np.array([0, 0, 0, 1]), sure), 2)  # right three times in four
     4.18
     """
+    from scipy.optimize import minimize_scalar  # which only fitting needs
+
     wanted = np.eye(probabilities.shape[1])[true]
 
     def brier(log_temperature: float) -> float:

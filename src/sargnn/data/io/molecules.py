@@ -27,7 +27,7 @@ from sargnn.data.io.table_files import CsvTable
 from sargnn.data.problems import Problems, refused, shown
 from sargnn.errors import InputError
 
-__all__ = ["load_rdkit", "read_smiles"]
+__all__ = ["load_rdkit", "read_molecule", "read_smiles"]
 
 SMILES_NAMES = ("smiles", "smile", "mol", "structure")
 """Where the SMILES are looked for, in this order, in capitals or not, unless another name is given."""
@@ -108,18 +108,32 @@ def _records(
         elif labelled is not False and has_classes and label is not None and not is_given(row[label]):
             problems.leave_out(f"no class in {shown(table.header[label])}", "one", **where)
         else:
-            atoms, bonds = list(molecule.GetAtoms()), list(molecule.GetBonds())
-            yield Record(
-                nodes=list(range(len(atoms))),
-                node_rows=list(map(_atom, atoms)),
-                sources=[bond.GetBeginAtomIdx() for bond in bonds],
-                targets=[bond.GetEndAtomIdx() for bond in bonds],
-                edge_rows=list(map(_bond, bonds)),
-                attributes={"label": row[label]} if label is not None and is_given(row[label]) else {},
-                name=text,
-                file=str(table.path),
-                line=line,
-            )
+            attributes = {"label": row[label]} if label is not None and is_given(row[label]) else {}
+            yield replace(_record(molecule, text), attributes=attributes, file=str(table.path), line=line)
+
+
+def read_molecule(text: str) -> Record:
+    """One molecule in SMILES; refused where RDKit cannot read it.
+
+    >>> read_molecule("CO").edge_rows[0]["label"]
+    'single'
+    """
+    molecule, reason = _parse(load_rdkit(), text.strip())
+    if molecule is None:
+        raise InputError(f"got {shown(text, 80)} ({reason}), expected a molecule in SMILES")
+    return _record(molecule, text.strip())
+
+
+def _record(molecule: Any, name: str) -> Record:
+    atoms, bonds = list(molecule.GetAtoms()), list(molecule.GetBonds())
+    return Record(
+        nodes=list(range(len(atoms))),
+        node_rows=list(map(_atom, atoms)),
+        sources=[bond.GetBeginAtomIdx() for bond in bonds],
+        targets=[bond.GetEndAtomIdx() for bond in bonds],
+        edge_rows=list(map(_bond, bonds)),
+        name=name,
+    )
 
 
 def _parse(chem: Any, text: str) -> tuple[Any, str]:

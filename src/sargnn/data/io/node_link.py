@@ -14,7 +14,7 @@ from typing import Any
 from sargnn.data.io.graph_records import Record
 from sargnn.data.problems import Problems, kind_of, refused, shown
 
-__all__ = ["read_json", "read_json_lines"]
+__all__ = ["read_json", "read_json_lines", "read_object"]
 
 FILE_LIMIT = 1 << 28
 """Bytes of one file, or of one line of JSON lines: what has to be in memory at once."""
@@ -33,7 +33,7 @@ def read_json(path: Path, problems: Problems) -> Iterator[Record]:
     except _NotJson as error:
         raise refused(f"got {error}, expected JSON", path, error.line) from error
     for item in content if isinstance(content, list) else [content]:
-        yield from _record(item, str(path), None, problems)
+        yield from read_object(item, problems, str(path))
 
 
 def read_json_lines(path: Path, problems: Problems) -> Iterator[Record]:
@@ -43,7 +43,7 @@ def read_json_lines(path: Path, problems: Problems) -> Iterator[Record]:
             for number, line in enumerate(iter(lambda: file.readline(FILE_LIMIT), b""), 1):
                 try:
                     if line.strip():
-                        yield from _record(_parse(line), str(path), number, problems)
+                        yield from read_object(_parse(line), problems, str(path), number)
                 except _NotJson as error:
                     problems.add(str(error), "a graph in JSON", file=str(path), line=number)
     except OSError as error:
@@ -69,8 +69,8 @@ def _parse(text: bytes) -> Any:
         raise _NotJson(f"what cannot be parsed ({type(error).__name__})") from error
 
 
-def _record(item: Any, file: str, line: int | None, problems: Problems) -> Iterator[Record]:
-    """The graph that ``item`` is, or nothing and a problem."""
+def read_object(item: Any, problems: Problems, file: str | None = None, line: int | None = None) -> Iterator[Record]:
+    """The graph that a parsed ``item`` is, or nothing and a problem."""
     where = {"file": file, "line": line}
     if not isinstance(item, dict):
         problems.add(kind_of(item), 'a graph {"nodes": [...], "edges": [...]}', **where)
