@@ -23,7 +23,7 @@ from scipy.optimize import minimize_scalar
 import sargnn
 from sargnn.bench.rows import conditions
 from sargnn.data.splits import Fold
-from sargnn.tasks.calibration import TEMPERATURES, Calibration, assess, expected_calibration_error, with_temperature
+from sargnn.tasks.calibration import TEMPERATURES, ClassCalibration, expected_calibration_error, with_temperature
 from sargnn.training.run import TrainingRun
 
 MODELS = ("sar-gcn", "gin")
@@ -44,15 +44,17 @@ def measure(graphs: sargnn.GraphSet, model: str, epochs: int, stopping: bool, se
     true = run.trained.task.targets(graphs)
     probabilities = run.trained.predict(graphs).probabilities
     others, test = outer.validation, outer.test
-    calibration = Calibration.fit(true[others], probabilities[others])
+    calibration = ClassCalibration.fit(true[others], probabilities[others])
     likelihood = likelihood_temperature(true[others], probabilities[others])
     row = {"model": model, "epochs": epochs, "stopping": stopping, "seed": seed, "test": len(test)}
     row |= {"temperature": calibration.temperature, "temperature_likelihood": likelihood}
-    row |= assess(calibration, true[test], probabilities[test], COVERAGE)
+    row |= calibration.assess(graphs.classes, true[test], probabilities[test], COVERAGE)
     row["ece_likelihood"] = expected_calibration_error(true[test], with_temperature(probabilities[test], likelihood))
     if stopping:
-        choosing = Calibration.fit(true[choosers], probabilities[choosers])
-        row["coverage_choosers"] = assess(choosing, true[test], probabilities[test], COVERAGE)["coverage"]
+        choosing = ClassCalibration.fit(true[choosers], probabilities[choosers])
+        row["coverage_choosers"] = choosing.assess(graphs.classes, true[test], probabilities[test], COVERAGE)[
+            "coverage"
+        ]
     return row
 
 

@@ -165,9 +165,9 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     def predict_set(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """bool ``[graphs, classes]``: sets of classes, each of which holds the true one with probability ``coverage``.
 
-        Split conformal prediction on the graphs that ``fit`` held out (:meth:`Calibration.sets`); no set is empty.
+        Split conformal prediction on the graphs that ``fit`` held out (:class:`ClassCalibration`); no set is empty.
         """
-        return self._held_out().sets(self._probabilities(X), coverage)
+        return self._held_out().regions(self._probabilities(X), coverage)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy; without ``y``, by the classes that come with the graphs."""

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sargnn.errors import InputError
 from sargnn.tasks.calibration import (
     Bin,
-    Calibration,
-    assess,
+    ClassCalibration,
+    conformal_threshold,
     expected_calibration_error,
     fit_temperature,
     reliability,
@@ -88,27 +88,27 @@ def test_the_calibration_error_by_hand() -> None:
 
 def test_the_calibration_error_sees_what_the_temperature_mends() -> None:
     held_out, other = drawn(2000, 3, 3.0, seed=2), drawn(4000, 3, 3.0, seed=3)
-    found = assess(Calibration.fit(*held_out), *other)
+    found = ClassCalibration.fit(*held_out).assess(("a", "b", "c"), *other)
     assert found["ece"] > 0.1
     assert found["ece_calibrated"] < 0.03
 
 
 def test_the_threshold_by_hand() -> None:
-    nine = Calibration(1.0, np.arange(1, 10) / 10)
-    assert nine.threshold(0.9) == 0.9  # the 9th of 9: (9 + 1) 0.9
-    assert nine.threshold(0.5) == 0.5
-    assert nine.threshold(0.51) == 0.6
-    assert nine.threshold(0.91) == float("inf")  # would be the 10th
+    nine = np.arange(1, 10) / 10
+    assert conformal_threshold(nine, 0.9) == 0.9  # the 9th of 9: (9 + 1) 0.9
+    assert conformal_threshold(nine, 0.5) == 0.5
+    assert conformal_threshold(nine, 0.51) == 0.6
+    assert conformal_threshold(nine, 0.91) == float("inf")  # would be the 10th
     for wrong in (0.0, 1.0, -0.2, 90.0):
         with pytest.raises(InputError, match=f"coverage: got {wrong}, expected more than 0 and less than 1"):
-            nine.threshold(wrong)
+            conformal_threshold(nine, wrong)
 
 
 @given(st.integers(0, 100), st.floats(0.05, 0.95), st.floats(0.05, 0.95))
 def test_sets_grow_with_the_coverage_and_are_never_empty(seed: int, a: float, b: float) -> None:
-    held_out = Calibration.fit(*drawn(30, 4, 1.5, seed))
+    held_out = ClassCalibration.fit(*drawn(30, 4, 1.5, seed))
     _, probabilities = drawn(20, 4, 1.5, seed + 1000)
-    small, large = held_out.sets(probabilities, min(a, b)), held_out.sets(probabilities, max(a, b))
+    small, large = held_out.regions(probabilities, min(a, b)), held_out.regions(probabilities, max(a, b))
     assert (small <= large).all()
     assert small[np.arange(20), probabilities.argmax(axis=1)].all()
 
@@ -118,20 +118,20 @@ def test_the_promise_of_split_conformal_prediction_holds() -> None:
     covered = {0.6: 0, 0.8: 0, 0.9: 0}
     for seed in range(2000):
         true, probabilities = drawn(26, 5, 4.0, seed)
-        held_out = Calibration(1.0, np.sort(1 - probabilities[np.arange(25), true[:25]]))
+        held_out = ClassCalibration(1.0, np.sort(1 - probabilities[np.arange(25), true[:25]]))
         for coverage in covered:
-            covered[coverage] += bool(held_out.sets(probabilities[25:], coverage)[0, true[25]])
+            covered[coverage] += bool(held_out.regions(probabilities[25:], coverage)[0, true[25]])
     for coverage, count in covered.items():
         assert count / 2000 > coverage - 3 * (coverage * (1 - coverage) / 2000) ** 0.5
 
 
 def test_the_sets_are_no_larger_than_they_need_be() -> None:
-    held_out = Calibration.fit(*drawn(4000, 5, 4.0, seed=8))
-    found = assess(held_out, *drawn(4000, 5, 4.0, seed=9), coverage=0.9)
+    held_out = ClassCalibration.fit(*drawn(4000, 5, 4.0, seed=8))
+    found = held_out.assess(("a", "b", "c", "d", "e"), *drawn(4000, 5, 4.0, seed=9), coverage=0.9)
     assert found["coverage"] == pytest.approx(0.9, abs=0.02)
     assert 1 < found["set_size"] < 5
 
 
 def test_no_held_out_graphs_are_refused() -> None:
     with pytest.raises(InputError, match="got no graphs to calibrate on"):
-        Calibration.fit(np.empty(0, int), np.empty((0, 2)))
+        ClassCalibration.fit(np.empty(0, int), np.empty((0, 2)))

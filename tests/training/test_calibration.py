@@ -15,10 +15,7 @@ from sargnn.data.sources import load
 from sargnn.data.splits import Fold, holdout
 from sargnn.errors import InputError
 from sargnn.tasks import Classification
-from sargnn.tasks.calibration import (
-    assess,
-    with_temperature,
-)
+from sargnn.tasks.calibration import with_temperature
 from sargnn.training.calibration import calibrate, load_calibration, save_calibration
 from sargnn.training.run import TrainingRun, train
 from sargnn.training.settings import Settings
@@ -102,7 +99,7 @@ def test_on_held_out_proteins(mirror: Path) -> None:
         test = graphs.subset(parts.test)
         true, probabilities = run.trained.task.targets(test), run.trained.predict(test).probabilities
         for coverage in (0.8, 0.9, 0.95):
-            found = assess(held_out, true, probabilities, coverage)
+            found = held_out.assess(graphs.classes, true, probabilities, coverage)
             rank = int(np.ceil((len(parts.validation) + 1) * coverage))
             covered = betabinom(len(test), rank, len(parts.validation) + 1 - rank)
             assert covered.ppf(0.001) <= found["coverage"] * len(test) <= covered.ppf(0.999)

@@ -23,7 +23,6 @@ def calibrate(
     as_json: Json = False,
 ) -> None:
     """Find the temperature and the conformal scores of a model, and save them with it."""
-    from sargnn.tasks.calibration import assess
     from sargnn.training import calibration
     from sargnn.training.open_run import open_run
 
@@ -33,9 +32,11 @@ def calibrate(
     held_out = calibration.calibrate(opened.trained, opened.graphs, opened.index)
     calibration.save_calibration(run, held_out)
     file = str(run / calibration.FILE)
-    result: Answer = {**opened.counts, "temperature": held_out.temperature, "file": file}
+    task = opened.trained.task
+    result: Answer = {**opened.counts, **held_out.summary(task.names), "file": file}
     if part != "test" and len(test := opened.parts.get("test", ())):
         others = opened.graphs.subset(test)
-        true, probabilities = opened.trained.task.targets(others), opened.trained.predict(others).probabilities
-        result |= {f"test_{name}": value for name, value in assess(held_out, true, probabilities, coverage).items()}
+        true, values = task.targets(others), opened.trained.predict(others).values
+        found = held_out.assess(task.names, true, values, coverage)
+        result |= {f"test_{name}": value for name, value in found.items()}
     answer(result, as_json, f"{run} on {data}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sargnn.cli.answers import Answer, answer
+from sargnn.cli.answers import answer
 from sargnn.cli.options import Data, Device, Json, OwnModel, Part, Run
 
 
@@ -18,10 +18,13 @@ def predict(
     part: Part = "all",
     coverage: Annotated[
         float | None,
-        typer.Option("--coverage", help="Also give sets of classes that hold the true one with this probability: 0.9."),
+        typer.Option("--coverage", help="Also give sets or intervals that hold the truth with this probability: 0.9."),
     ] = None,
     calibrated: Annotated[
         bool, typer.Option("--calibrated", help="Probabilities at the temperature found on the validation graphs.")
+    ] = False,
+    normalised: Annotated[
+        bool, typer.Option("--normalised", help="Intervals that are wider where the ensemble's members disagree.")
     ] = False,
     model: OwnModel = None,
     device: Device = "cpu",
@@ -34,11 +37,14 @@ def predict(
 
     opened = open_run(run, data, part, device=device, model=model)
     check_writable(out)
-    task, values = opened.trained.task, opened.trained.predict(opened.chosen).values
-    sets = None if coverage is None else load_calibration(run, task).sets(values, coverage)
-    if calibrated:
-        values = load_calibration(run, task).apply(values)
-    write_predictions(out, task, values, opened.graphs, opened.index, sets)
-    result: Answer = {**opened.counts, "file": str(out)}
-    result |= {} if sets is None else {"mean_set_size": float(sets.sum(axis=1).mean())}
+    task, found = opened.trained.task, opened.trained.predict(opened.chosen)
+    held_out = load_calibration(run, task) if calibrated or normalised or coverage is not None else None
+    values, result, more = found.values, {**opened.counts, "file": str(out)}, {}
+    if held_out is not None and calibrated:
+        values = held_out.apply(values)
+    if held_out is not None and coverage is not None:
+        regions = held_out.regions(found.values, coverage, found.spread if normalised else None)
+        more = held_out.columns(task.names, regions)
+        result |= {f"mean_{word}": size for word, size in held_out.sizes(task.names, regions).items()}
+    write_predictions(out, task, values, opened.graphs, opened.index, more)
     answer(result, as_json, f"{run} on {data}")

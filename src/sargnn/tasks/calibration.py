@@ -1,16 +1,21 @@
-"""Probabilities that mean what they say, and prediction sets with a stated coverage; both from held-out graphs.
+"""What held-out graphs say about a model: probabilities that mean what they say, and regions with a stated coverage.
 
 *Temperature* (Guo et al. 2017): the logits are divided by one number T, chosen by a proper score of the held-out
 graphs. It changes no prediction, only how sure the model claims to be.
 
-*Split conformal prediction*: of n held-out graphs that the model was not fitted to, the score of each is 1 - p(true
-class). A new graph's set is all classes whose score is at most the ⌈(n + 1) c⌉-th smallest of these. If the new graph
-is exchangeable with the held-out ones, the set holds its true class with probability c or more, whatever the model is.
+*Split conformal prediction*: each of n held-out graphs that the model was not fitted to has a score, which is high
+where its truth was not expected: for classes 1 - p(true class). A new graph's region is everything whose score is at
+most the ⌈(n + 1) c⌉-th smallest of these. If the new graph is exchangeable with the held-out ones, the region holds
+its truth with probability c or more, whatever the model is.
+
+Classes have their calibration here; several binary targets in :mod:`sargnn.tasks.target_sets`, measured numbers in
+:mod:`sargnn.tasks.intervals`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -22,10 +27,12 @@ from sargnn.errors import InputError
 __all__ = [
     "Bin",
     "Calibration",
-    "assess",
+    "ClassCalibration",
+    "conformal_threshold",
     "expected_calibration_error",
     "fit_temperature",
     "reliability",
+    "rising",
     "with_temperature",
 ]
 
@@ -33,15 +40,69 @@ TEMPERATURES = (0.05, 20.0)
 """Where the temperature is looked for: held-out graphs that are all right, or all wrong, would have none."""
 
 
+class Calibration(ABC):
+    """What held-out graphs say about the values of a task: one kind for each task.
+
+    ``values`` are those of :meth:`Task.predict`, ``spread`` their standard deviation over the members of an ensemble,
+    ``targets`` the truth, NaN where it is missing, and ``names`` the outputs of the task.
+    """
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, targets: np.ndarray, values: np.ndarray, spread: np.ndarray | None = None) -> Calibration:
+        """From graphs that the model was not fitted to."""
+
+    @abstractmethod
+    def apply(self, values: np.ndarray) -> np.ndarray:
+        """The values, calibrated; refused where only their regions are."""
+
+    @abstractmethod
+    def regions(self, values: np.ndarray, coverage: float, spread: np.ndarray | None = None) -> np.ndarray:
+        """[G, ...]: what holds each graph's truth with probability ``coverage``: sets (bool) or the ends of intervals.
+        With a ``spread``, intervals are wider where the members of the ensemble disagree."""
+
+    @abstractmethod
+    def columns(self, names: Sequence[str], regions: np.ndarray) -> dict[str, list[Any]]:
+        """The regions as columns of a table, by name."""
+
+    @abstractmethod
+    def sizes(self, names: Sequence[str], regions: np.ndarray) -> dict[str, Any]:
+        """How large regions are on average, by the word for it."""
+
+    @abstractmethod
+    def summary(self, names: Sequence[str]) -> dict[str, Any]:
+        """What was fitted, in a few numbers."""
+
+    @abstractmethod
+    def assess(
+        self,
+        names: Sequence[str],
+        targets: np.ndarray,
+        values: np.ndarray,
+        coverage: float = 0.9,
+        spread: np.ndarray | None = None,
+    ) -> dict[str, Any]:
+        """How it does on other graphs: calibration error, coverage of the regions, and their mean size."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """What ``calibration.json`` says."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Calibration:
+        """Read :meth:`to_json` back; a ValueError says what is wrong with it."""
+
+
 @dataclass(frozen=True, eq=False)
-class Calibration:
-    """What held-out graphs say about a model.
+class ClassCalibration(Calibration):
+    """A temperature and conformal sets, of one class per graph.
 
     >>> probabilities = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
-    >>> held_out = Calibration.fit(np.array([0, 0, 1, 1]), probabilities)
+    >>> held_out = ClassCalibration.fit(np.array([0, 0, 1, 1]), probabilities)
     >>> held_out.scores.round(1).tolist()
     [0.1, 0.2, 0.3, 0.6]
-    >>> held_out.sets(np.array([[0.95, 0.05], [0.55, 0.45]]), coverage=0.8).tolist()
+    >>> held_out.regions(np.array([[0.95, 0.05], [0.55, 0.45]]), coverage=0.8).tolist()
     [[True, False], [True, True]]
     """
 
@@ -51,41 +112,89 @@ class Calibration:
     """float64 [n]: 1 - p(true class) of the held-out graphs, in rising order."""
 
     @classmethod
-    def fit(cls, true: np.ndarray, probabilities: np.ndarray) -> Calibration:
+    def fit(cls, targets: np.ndarray, values: np.ndarray, spread: np.ndarray | None = None) -> ClassCalibration:
         """From the true classes ``[n]`` and the probabilities ``[n, C]`` of graphs that the model was not fitted to."""
-        if not len(true):
+        if not len(targets):
             raise InputError("got no graphs to calibrate on, expected at least one")
-        scores = np.sort(1 - probabilities[np.arange(len(true)), true])
-        return cls(fit_temperature(true, probabilities), scores)
+        scores = np.sort(1 - values[np.arange(len(targets)), targets])
+        return cls(fit_temperature(targets, values), scores)
 
-    def apply(self, probabilities: np.ndarray) -> np.ndarray:
+    def apply(self, values: np.ndarray) -> np.ndarray:
         """The probabilities with the logits divided by the temperature."""
-        return with_temperature(probabilities, self.temperature)
+        return with_temperature(values, self.temperature)
+
+    def regions(self, values: np.ndarray, coverage: float, spread: np.ndarray | None = None) -> np.ndarray:
+        """bool ``[G, C]``: which classes are in the set of each graph. The most probable one always is, which can only
+        raise the coverage: an empty set would be right about nothing."""
+        inside = 1 - values <= conformal_threshold(self.scores, coverage)
+        inside[np.arange(len(values)), values.argmax(axis=1)] = True
+        return inside
+
+    def columns(self, names: Sequence[str], regions: np.ndarray) -> dict[str, list[Any]]:
+        return {f"in_set_{name}": inside.astype(int).tolist() for name, inside in zip(names, regions.T, strict=True)}
+
+    def sizes(self, names: Sequence[str], regions: np.ndarray) -> dict[str, Any]:
+        return {"set_size": float(regions.sum(axis=1).mean())}
+
+    def summary(self, names: Sequence[str]) -> dict[str, Any]:
+        return {"temperature": self.temperature}
+
+    def assess(
+        self,
+        names: Sequence[str],
+        targets: np.ndarray,
+        values: np.ndarray,
+        coverage: float = 0.9,
+        spread: np.ndarray | None = None,
+    ) -> dict[str, Any]:
+        """Calibration error before and after, coverage of the sets, and their mean size.
+
+        >>> held_out = ClassCalibration(temperature=2.0, scores=np.array([0.1, 0.2, 0.3]))
+        >>> held_out.assess(("a", "b"), np.array([0]), np.array([[0.8, 0.2]]), coverage=0.5)["coverage"]
+        1.0
+        """
+        sets = self.regions(values, coverage)
+        return {
+            "ece": expected_calibration_error(targets, values),
+            "ece_calibrated": expected_calibration_error(targets, self.apply(values)),
+            "coverage": float(sets[np.arange(len(targets)), targets].mean()),
+            **self.sizes(names, sets),
+        }
 
     def to_json(self) -> dict[str, Any]:
         return {"temperature": self.temperature, "scores": self.scores.tolist()}
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Calibration:
-        """Read :meth:`to_json` back; a ValueError says what is wrong with it."""
-        read = cls(float(content["temperature"]), np.array(content["scores"], dtype=np.float64))
-        if not (read.temperature > 0 and read.scores.ndim == 1 and (np.diff(read.scores) >= 0).all()):
-            raise ValueError("expected a temperature above 0 and scores in rising order")
+    def from_json(cls, content: Mapping[str, Any]) -> ClassCalibration:
+        read = cls(float(content["temperature"]), rising(content["scores"]))
+        if not read.temperature > 0:
+            raise ValueError("expected a temperature above 0")
         return read
 
-    def threshold(self, coverage: float) -> float:
-        """The largest score of a class in a set; infinite where there are too few held-out graphs for the coverage."""
-        if not 0 < coverage < 1:
-            raise InputError(f"coverage: got {coverage}, expected more than 0 and less than 1")
-        rank = ceil((len(self.scores) + 1) * coverage - 1e-9)  # 0.9 * 10 is 9
-        return float(self.scores[rank - 1]) if rank <= len(self.scores) else float("inf")
 
-    def sets(self, probabilities: np.ndarray, coverage: float) -> np.ndarray:
-        """bool ``[G, C]``: which classes are in the set of each graph. The most probable one always is, which can only
-        raise the coverage: an empty set would be right about nothing."""
-        inside = 1 - probabilities <= self.threshold(coverage)
-        inside[np.arange(len(probabilities)), probabilities.argmax(axis=1)] = True
-        return inside
+def conformal_threshold(scores: np.ndarray, coverage: float) -> float:
+    """The ⌈(n + 1) c⌉-th smallest of n rising scores: the largest score inside a region. Infinite where there are too
+    few for the coverage.
+
+    >>> conformal_threshold(np.arange(1, 10) / 10, 0.9), conformal_threshold(np.array([0.1]), 0.9)
+    (0.9, inf)
+    """
+    if not 0 < coverage < 1:
+        raise InputError(f"coverage: got {coverage}, expected more than 0 and less than 1")
+    rank = ceil((len(scores) + 1) * coverage - 1e-9)  # 0.9 * 10 is 9
+    return float(scores[rank - 1]) if rank <= len(scores) else float("inf")
+
+
+def rising(scores: Any) -> np.ndarray:
+    """float64 [n]: scores from a file; a ValueError if they are not finite numbers in rising order.
+
+    >>> rising([0.1, 0.5]).tolist()
+    [0.1, 0.5]
+    """
+    read = np.array(scores, dtype=np.float64)
+    if not (read.ndim == 1 and np.isfinite(read).all() and (np.diff(read) >= 0).all()):
+        raise ValueError("expected finite scores in rising order")
+    return read
 
 
 def fit_temperature(true: np.ndarray, probabilities: np.ndarray) -> float:
@@ -161,24 +270,6 @@ def expected_calibration_error(true: np.ndarray, probabilities: np.ndarray, bins
     0.45
     """
     return sum(b.graphs * abs(b.accuracy - b.confidence) for b in reliability(true, probabilities, bins)) / len(true)
-
-
-def assess(
-    calibration: Calibration, true: np.ndarray, probabilities: np.ndarray, coverage: float = 0.9
-) -> dict[str, float]:
-    """How it does on other graphs: calibration error before and after, coverage of the sets, and their mean size.
-
-    >>> held_out = Calibration(temperature=2.0, scores=np.array([0.1, 0.2, 0.3]))
-    >>> assess(held_out, np.array([0]), np.array([[0.8, 0.2]]), coverage=0.5)["coverage"]
-    1.0
-    """
-    sets = calibration.sets(probabilities, coverage)
-    return {
-        "ece": expected_calibration_error(true, probabilities),
-        "ece_calibrated": expected_calibration_error(true, with_temperature(probabilities, calibration.temperature)),
-        "coverage": float(sets[np.arange(len(true)), true].mean()),
-        "set_size": float(sets.sum(axis=1).mean()),
-    }
 
 
 def _logarithms(probabilities: np.ndarray) -> np.ndarray:

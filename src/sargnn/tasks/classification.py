@@ -15,7 +15,7 @@ from sargnn import metrics
 from sargnn.data.graphs import GraphSet
 from sargnn.data.sources import require_two_classes
 from sargnn.errors import InputError
-from sargnn.tasks.calibration import Calibration
+from sargnn.tasks.calibration import ClassCalibration
 from sargnn.tasks.task import Metric, Task, Verdict
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Classification(Task):
 
     kind = "classification"
     link = "softmax"
+    calibration = ClassCalibration
     score_name = "accuracy"
     metrics = (
         Metric("accuracy", "Accuracy", "{:.1%}"),
@@ -135,15 +136,6 @@ class Classification(Task):
         if not len(targets):
             return None
         return "the largest class alone is", float(np.bincount(targets).max() / len(targets))
-
-    def calibrate(self, targets: np.ndarray, values: np.ndarray) -> Calibration:
-        return Calibration.fit(targets, values)
-
-    def read_calibration(self, content: Mapping[str, Any]) -> Calibration:
-        return Calibration.from_json(content)
-
-    def set_columns(self) -> list[str]:
-        return [f"in_set_{name}" for name in self.classes]
 
     def columns(self) -> list[str]:
         return ["class", *(f"probability_{name}" for name in self.classes)]

@@ -10,7 +10,6 @@ import numpy as np
 from torch import Tensor
 
 from sargnn.data.graphs import GraphSet
-from sargnn.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,6 +70,8 @@ class Task(ABC):
     """What a model's outputs mean, by which an ensemble averages them: see :func:`sargnn.nn.ensemble.vote`."""
     metrics: ClassVar[tuple[Metric, ...]]
     """What is reported; the first is the headline."""
+    calibration: ClassVar[type[Calibration] | None] = None
+    """What held-out graphs say about its values, if anything."""
 
     @classmethod
     @abstractmethod
@@ -149,18 +150,6 @@ class Task(ABC):
     @abstractmethod
     def baseline(self, targets: np.ndarray) -> tuple[str, float] | None:
         """What the headline would be without looking at the graphs, and that in words; none where there is no graph."""
-
-    def calibrate(self, targets: np.ndarray, values: np.ndarray) -> Calibration | None:
-        """What held-out graphs say about the values; none where the task has no calibration."""
-        return None
-
-    def read_calibration(self, content: Mapping[str, Any]) -> Calibration:
-        """Read :meth:`Calibration.to_json` back."""
-        raise InputError(f"task: got {self.kind}, expected one that can be calibrated")
-
-    def set_columns(self) -> list[str]:
-        """The columns of a prediction set, in the order of :meth:`Calibration.sets`."""
-        raise InputError(f"task: got {self.kind}, expected one that has prediction sets")
 
     # --- words and pictures
 

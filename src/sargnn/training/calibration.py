@@ -17,7 +17,7 @@ from sargnn.tasks.calibration import Calibration
 from sargnn.training.model_folder import WEIGHTS
 from sargnn.training.trained_model import TrainedModel
 
-__all__ = ["calibrate", "load_calibration", "save_calibration"]
+__all__ = ["calibrate", "kind_of", "load_calibration", "save_calibration"]
 
 FORMAT = "sargnn.calibration/1"
 FILE = "calibration.json"
@@ -31,10 +31,15 @@ def calibrate(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> Cal
     1.31
     """
     chosen = graphs.subset(index)
-    found = trained.task.calibrate(trained.task.targets(chosen), trained.predict(chosen).values)
-    if found is None:
-        raise InputError(f"task: got {trained.task.kind}, expected one that can be calibrated")
-    return found
+    found = trained.predict(chosen)
+    return kind_of(trained.task).fit(trained.task.targets(chosen), found.values, found.spread)
+
+
+def kind_of(task: Task) -> type[Calibration]:
+    """The kind of calibration that a task has."""
+    if task.calibration is None:
+        raise InputError(f"task: got {task.kind}, expected one that can be calibrated")
+    return task.calibration
 
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:
@@ -46,7 +51,7 @@ def save_calibration(folder: Path, calibration: Calibration) -> None:
 def load_calibration(folder: Path, task: Task) -> Calibration:
     """Read what :func:`save_calibration` wrote; refused if the weights have changed since.
 
-    >>> load_calibration(Path("runs/mutag"), trained.task).sets(probabilities, coverage=0.9)  # doctest: +SKIP
+    >>> load_calibration(Path("runs/mutag"), trained.task).regions(probabilities, coverage=0.9)  # doctest: +SKIP
     array([[ True, False], ...
     """
     path = folder / FILE
@@ -54,7 +59,7 @@ def load_calibration(folder: Path, task: Task) -> Calibration:
         content: dict[str, Any] = json.loads(path.read_text())
         if content["format"] != FORMAT:
             raise InputError(f"{path}: got another file, expected format {FORMAT!r}")
-        calibration = task.read_calibration(content)
+        calibration = kind_of(task).from_json(content)
         weights = content["weights"]
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file, expected it to be made by: sargnn calibrate {folder} DATA") from error

@@ -3,10 +3,12 @@ says of them: predictions as a table, explanations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -94,18 +96,22 @@ def open_run(
 
 
 def write_predictions(
-    file: Path, task: Task, values: np.ndarray, graphs: GraphSet, index: np.ndarray, sets: np.ndarray | None = None
+    file: Path,
+    task: Task,
+    values: np.ndarray,
+    graphs: GraphSet,
+    index: np.ndarray,
+    more: Mapping[str, Sequence[Any]] | None = None,
 ) -> None:
-    """Write a CSV file of the graphs at ``index``: number, columns of the task, prediction set, name if there is one.
+    """Write a CSV file of the graphs at ``index``: number, columns of the task, more columns, name if there is one.
 
-    ``values`` [K, ...]: the predictions for these graphs. ``sets`` bool [K, C]: their prediction sets, if wanted.
+    ``values`` [K, ...]: the predictions for these graphs. ``more``: further columns [K] by name.
     """
-    names = graphs.graph_names  # of every graph or of none
-    header = ["graph", *task.columns(), *([] if sets is None else task.set_columns())]
-    header += ["graph_name"] if names else []
-    members = np.empty((len(index), 0), int) if sets is None else sets.astype(int)
-    rows = ([g, *task.cells(values[row]), *members[row], *names[g : g + 1]] for row, g in enumerate(index.tolist()))
-    write_csv(file, header, rows)
+    names, more = graphs.graph_names, more or {}  # names of every graph or of none
+    header = ["graph", *task.columns(), *more, *(["graph_name"] if names else [])]
+    others = zip(*more.values(), strict=True) if more else repeat(())
+    cells = zip(index.tolist(), values, others, strict=False)
+    write_csv(file, header, ([g, *task.cells(value), *other, *names[g : g + 1]] for g, value, other in cells))
 
 
 def explain_graphs(trained: TrainedModel, graphs: GraphSet, index: np.ndarray, rule: str = "mean") -> list[Explanation]:

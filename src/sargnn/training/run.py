@@ -142,9 +142,10 @@ class TrainingRun:
             for part, index in self.parts.items()
             if len(index)
         }
-        if len(held_out := self.fold.validation):
-            targets = self.trained.task.targets(self.graphs)[held_out]
-            self.calibration = self.trained.task.calibrate(targets, self.prediction.values[held_out])
+        if len(held_out := self.fold.validation) and (kind := self.trained.task.calibration):
+            found, targets = self.prediction, self.trained.task.targets(self.graphs)
+            spread = None if found.spread is None else found.spread[held_out]
+            self.calibration = kind.fit(targets[held_out], found.values[held_out], spread)
         if self.folder is not None:
             save_run(self.folder, self.trained, self.record("finished"), self.calibration, self.page)
         return self
