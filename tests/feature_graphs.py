@@ -48,7 +48,7 @@ def random_graphs(seed: int, count: int = 12, most: int = 15) -> GraphSet:
     return undirected(*graphs)
 
 
-EVERYTHING = DataConfig(("auto", *ENCODINGS), edge_encodings=("auto",), graph_inputs=True)
+EVERYTHING = DataConfig(("auto", *ENCODINGS), edge_encodings=("auto",), graph_encodings=("attributes",))
 
 
 def described(graphs: GraphSet, seed: int = 0, **fields: Any) -> GraphSet:

@@ -197,7 +197,7 @@ def rings_of_bonds() -> GraphSet:
 
 
 def test_inputs_of_edges_and_graphs_reach_the_model(tmp_path: Path) -> None:
-    inputs = {"data.edge_encodings": ("auto",), "model.edge_channels": 4, "data.graph_inputs": True}
+    inputs = {"data.edge_encodings": ("auto",), "model.edge_channels": 4, "data.graph_encodings": ["attributes"]}
     graphs = rings_of_bonds()
     blind, seeing = (quick(hidden=16, epochs=12, settings=given).fit(graphs) for given in ({}, inputs))
     assert blind.score(graphs) < 0.7

@@ -29,7 +29,11 @@ ONNX = ["sar-gcn-weighted", "sar-gin-scaling", "sar-sage-weighted", "sar-gat-sca
 PROGRAMS = ["sar-gcn-scaling", "sar-gin-weighted", "sar-sage-scaling", "sar-gat-weighted", "gin", "edges-alone"]
 """Every backbone with each fusion goes through the tracing, which takes seconds, in one format or the other."""
 EDGES: dict[str, dict[str, Any]] = {
-    "edges-and-graphs": {"data__edge_encodings": "auto", "model__edge_channels": 3, "data__graph_inputs": True},
+    "edges-and-graphs": {
+        "data__edge_encodings": "auto",
+        "model__edge_channels": 3,
+        "data__graph_encodings": "attributes",
+    },
     "edges-alone": {"data__edge_encodings": "labels", "model__edge_channels": 2, "model__relative": True},
 }
 

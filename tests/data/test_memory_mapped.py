@@ -154,7 +154,7 @@ def test_streamed_batches_are_those_of_a_set_in_memory(layout: str, tmp_path: Pa
         kernels(torch.float32)
     labelled(shapes(truth=True)).save(tmp_path / "set")
     graphs = GraphSet.open(tmp_path / "set")
-    encoder = Encoder.fit(DataConfig(edge_encodings=("auto",), graph_inputs=True), graphs)
+    encoder = Encoder.fit(DataConfig(edge_encodings=("auto",), graph_encodings=("attributes",)), graphs)
     index = np.array([5, 0, 17, 3])
     streamed, held = StreamedSet(graphs, encoder), tensor_set(graphs, encoder)
     got, expected = getattr(streamed, layout)(index), getattr(held, layout)(index)

@@ -64,7 +64,9 @@ def test_a_hard_mask_is_the_induced_subgraph_and_a_soft_one_scales_the_inputs() 
 
 def test_a_hard_mask_keeps_the_inputs_of_edges_and_of_graphs() -> None:
     graphs = labelled(shapes())
-    settings = tiny("sar-gin", model__edge_channels=2, data__edge_encodings=("auto",), data__graph_inputs=True)
+    settings = tiny(
+        "sar-gin", model__edge_channels=2, data__edge_encodings=("auto",), data__graph_encodings="attributes"
+    )
     trained = TrainedModel.untrained(settings, Encoder.fit(settings.data, graphs), Classification(graphs.classes))
     data, index = trained.tensors(graphs), np.arange(len(graphs))
     kept = np.arange(graphs.num_nodes) - graphs.node_ptr[graphs.node_graph] < 3  # the first three nodes of every graph

@@ -95,7 +95,7 @@ def test_settings_are_chosen_on_validation_graphs_and_systems_by_name() -> None:
 def test_the_default_model_is_compared_though_attention_systems_read_no_edges(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explainers, "GNN_EPOCHS", 1)
     monkeypatch.setattr(explainers, "PG_EPOCHS", 1)
-    settings = tiny(DEFAULT_MODEL, training__epochs=1, data__graph_inputs=True)
+    settings = tiny(DEFAULT_MODEL, training__epochs=1, data__graph_encodings=("attributes",))
     rows = list(compare_explainers(labelled(shapes()), settings, count=2, seeds=1))
     assert [(row["model"], row["explainer"]) for row in rows] == [
         *((DEFAULT_MODEL, name) for name in EXPLAINERS),

@@ -156,9 +156,9 @@ def test_weights_are_a_function_of_the_seed(graphs: GraphSet) -> None:
 
 EDGES: dict[str, Any] = {"data__edge_encodings": ("auto",)}
 SYSTEMS_WITH_EDGES = {
-    "sar-gcn": EDGES | {"model__edge_channels": 3, "data__graph_inputs": True},
+    "sar-gcn": EDGES | {"model__edge_channels": 3, "data__graph_encodings": ("attributes",)},
     "sar-gat": EDGES | {"model__edge_channels": 3, "model__relative": True},
-    "gin": {"model__edge_channels": 2, "model__relative": True, "data__graph_inputs": True},
+    "gin": {"model__edge_channels": 2, "model__relative": True, "data__graph_encodings": ("attributes",)},
     "ecc": EDGES,
     "graphormer": EDGES,
 }
@@ -195,7 +195,11 @@ def test_other_edge_inputs_give_other_answers_and_missing_ones_a_line(name: str)
             r"model\.edge_channels: got 0 with 4 edge inputs \(data\.edge_encodings\), expected 1 or more",
         ),
         ("dgcnn", EDGES, r"data\.edge_encodings: got 4 edge inputs, expected none: DGCNN reads none"),
-        ("ecc", {"data__graph_inputs": True}, r"data\.graph_inputs: got 2 graph inputs, expected none: ECC reads none"),
+        (
+            "ecc",
+            {"data__graph_encodings": "attributes"},
+            r"data\.graph_encodings: got 2 graph inputs, expected none: ECC",
+        ),
     ],
 )
 def test_inputs_that_nothing_would_read_are_refused(name: str, values: dict[str, Any], message: str) -> None:
@@ -229,7 +233,7 @@ def test_a_column_of_the_table_of_graphs_is_an_input(tmp_path: Path) -> None:
     }
     for name, lines in rows.items():
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
-    asked = ("data.graph_inputs=true", "training.epochs=60", "model.hidden=8", "training.learning_rate=0.02")
+    asked = ("data.graph_encodings=attributes", "training.epochs=60", "model.hidden=8", "training.learning_rate=0.02")
     values = [word for setting in asked for word in ("--set", setting)]
     answer_of("train", folder, *values, "--out", tmp_path / "run")
     prediction = load_model(tmp_path / "run").predict(load(folder))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -163,7 +163,13 @@ class StreamedSet(TensorSet):
     def __init__(self, graphs: GraphSet, encoder: Encoder, *, often: bool = False, **more: Any) -> None:
         self.graphs = graphs
         self.encoder = encoder
-        self.costly = _made_once(graphs, encoder) if often and len(encoder.costly) and graphs.num_nodes else None
+        keeps, width = often and graphs.num_nodes > 0, len(encoder.costly)
+        self.costly = _made_once(graphs, graphs.num_nodes, width, encoder.encode_costly) if keeps and width else None
+        self.costly_graphs = (
+            _made_once(graphs, len(graphs), encoder.graph_width, encoder.encode_graphs)
+            if keeps and encoder.graphs_cost
+            else None
+        )
         super().__init__(graphs, np.empty((0, encoder.width), np.float32), **more)
 
     def _hold(self, graphs: GraphSet, x: np.ndarray, edge_x: np.ndarray | None) -> None:
@@ -182,7 +188,8 @@ class StreamedSet(TensorSet):
     def _part(self, index: np.ndarray) -> tuple[TensorSet, np.ndarray]:
         """A set of the graphs at ``index`` alone, and their indices in it."""
         costly = None if self.costly is None else self.costly[ranges(self.graphs.node_ptr, index)]
-        part = held_set(self.graphs.subset(index), self.encoder, costly, device=self.device)
+        graph_x = None if self.costly_graphs is None else np.array(self.costly_graphs[index])
+        part = held_set(self.graphs.subset(index), self.encoder, costly, graph_x, device=self.device)
         part.y = None if self.y is None else self.y[torch.from_numpy(index).to(self.device)]
         return part, np.arange(len(index))
 
@@ -196,17 +203,17 @@ def tensor_set(graphs: GraphSet, encoder: Encoder, *, often: bool = False, **mor
     return held_set(graphs, encoder, **more)
 
 
-def _made_once(graphs: GraphSet, encoder: Encoder) -> np.ndarray:
-    """float32 [N, costly]: the inputs that take long to make, mapped from an unnamed file, in the cache if it can be
+def _made_once(graphs: GraphSet, rows: int, width: int, encode: Callable[[GraphSet], np.ndarray]) -> np.ndarray:
+    """float32 [rows, width]: inputs that take long to make, mapped from an unnamed file, in the cache if it can be
     written. Written as a file, not through the map: a page without room on the disk would end the process."""
-    shape = graphs.num_nodes, len(encoder.costly)
+    shape = rows, width
     with suppress(OSError):
         data_folder().mkdir(parents=True, exist_ok=True)
     folder = data_folder() if os.access(data_folder(), os.W_OK) else Path(gettempdir())
     try:
         with TemporaryFile(dir=folder) as file:
             for piece in SetChunks(graphs):
-                file.write(encoder.encode_costly(piece).tobytes())
+                file.write(encode(piece).tobytes())
             file.flush()
             return np.memmap(file, np.float32, "r", shape=shape)
     except OSError as error:
@@ -217,10 +224,17 @@ def _made_once(graphs: GraphSet, encoder: Encoder) -> np.ndarray:
         ) from error
 
 
-def held_set(graphs: GraphSet, encoder: Encoder, costly: np.ndarray | None = None, **more: Any) -> TensorSet:
-    """The graphs with all inputs that ``encoder`` makes; the costly ones may be there already."""
+def held_set(
+    graphs: GraphSet,
+    encoder: Encoder,
+    costly: np.ndarray | None = None,
+    graph_x: np.ndarray | None = None,
+    **more: Any,
+) -> TensorSet:
+    """The graphs with all inputs that ``encoder`` makes; the costly ones and those of graphs may be there already."""
     edge_x = encoder.encode_edges(graphs) if encoder.edge_width else None
-    graph_x = encoder.encode_graphs(graphs) if encoder.graph_width else None
+    if graph_x is None and encoder.graph_width:
+        graph_x = encoder.encode_graphs(graphs)
     return TensorSet(graphs, encoder.encode(graphs, costly), edge_x=edge_x, graph_x=graph_x, **more)
 
 

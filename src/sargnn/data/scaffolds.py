@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from sargnn.data.descriptors import molecules_of
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.molecules import load_rdkit
-from sargnn.data.problems import shown
 from sargnn.data.splits import Fold
 from sargnn.errors import InputError
 
-__all__ = ["scaffold_split"]
+__all__ = ["scaffold_split", "scaffolds"]
 
 
 def scaffold_split(molecules: GraphSet | Sequence[str], *, validation: float = 0.1, test: float = 0.1) -> Fold:
@@ -33,7 +33,7 @@ def scaffold_split(molecules: GraphSet | Sequence[str], *, validation: float = 0
     if isinstance(molecules, GraphSet) and len(texts) != len(molecules):
         raise InputError(f"{molecules.name}: got graphs that are not named by SMILES, expected a set read from SMILES")
     groups: dict[str, list[int]] = defaultdict(list)
-    for index, scaffold in enumerate(_scaffolds(texts)):
+    for index, scaffold in enumerate(scaffolds(texts)):
         groups[scaffold].append(index)
     parts: list[list[int]] = [[], [], []]
     ends = [round(fraction * len(texts)) for fraction in (1 - validation - test, 1 - test, 1)]
@@ -47,13 +47,14 @@ def scaffold_split(molecules: GraphSet | Sequence[str], *, validation: float = 0
     return Fold(*(np.array(sorted(part), np.int64) for part in parts))
 
 
-def _scaffolds(texts: Sequence[str]) -> Iterator[str]:
-    chem = load_rdkit()
+def scaffolds(smiles: Sequence[str]) -> Iterator[str]:
+    """The Bemis-Murcko scaffold of each molecule: its rings and what links them, as SMILES; empty without rings.
+
+    >>> list(scaffolds(["c1ccccc1CO", "CCO"]))
+    ['c1ccccc1', '']
+    """
+    load_rdkit()
     from rdkit.Chem.Scaffolds import MurckoScaffold
 
-    for index, text in enumerate(texts):
-        with chem.rdBase.BlockLogs():
-            molecule = chem.MolFromSmiles(text)
-        if molecule is None:
-            raise InputError(f"got {shown(text)} as graph {index}, expected SMILES")
+    for molecule in molecules_of(smiles):
         yield MurckoScaffold.MurckoScaffoldSmiles(mol=molecule, includeChirality=False)

@@ -23,7 +23,7 @@ __all__ = ["Encoding", "GraphModel", "Hyperparameters", "Link"]
 
 Link = Literal["softmax", "sigmoid", "identity"]
 """How outputs become what is predicted: probabilities of one class, of several targets each, or numbers."""
-_SETTING = {"edge_inputs": "data.edge_encodings", "graph_inputs": "data.graph_inputs"}
+_SETTING = {"edge_inputs": "data.edge_encodings", "graph_inputs": "data.graph_encodings"}
 
 
 @dataclass(frozen=True)

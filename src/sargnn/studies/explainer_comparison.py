@@ -87,7 +87,8 @@ def _attending(system: str, settings: Settings) -> Settings:
     model's node inputs: most systems read no inputs of edges and of whole graphs."""
     own = Settings.of(system)
     changes = settings.changes().get("data", {})
-    changed = {name: getattr(settings.data, name) for name in changes if name not in ("edge_encodings", "graph_inputs")}
+    own_alone = ("edge_encodings", "graph_encodings")
+    changed = {name: getattr(settings.data, name) for name in changes if name not in own_alone}
     return replace(own, data=replace(own.data, **changed), training=settings.training)
 
 

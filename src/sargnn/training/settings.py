@@ -123,6 +123,10 @@ def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
 
 def _as_now(name: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The name and values that earlier settings have now (see :data:`AUTHORS_CODE`)."""
+    if "data.graph_inputs" in values:
+        given = ("attributes",) if values["data.graph_inputs"] else ()
+        values = {key: value for key, value in values.items() if key != "data.graph_inputs"}
+        values |= {"data.graph_encodings": given}
     if name == "as-published":
         return name, values
     if any(values.get(key) == value for key, value in AUTHORS_CODE.items()):

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from sargnn.data.features import component_features as structure
 from sargnn.data.features import degree_profiles as topology
+from sargnn.data.features import kept
 from sargnn.data.features.degree_profiles import COLUMNS, local_profile
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.features.encodings import DataConfig
@@ -110,7 +111,7 @@ def test_a_fitted_record_of_another_width_is_refused(field: str) -> None:
 
 def test_profiles_that_took_long_are_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SARGNN_DATA", str(tmp_path))
-    monkeypatch.setattr(structure, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(kept, "KEPT_SECONDS", 0.0)
     g = nx.gnm_random_graph(20, 40, 0)
     first = profiles(g)
     monkeypatch.setattr(structure, "local_profile", None)

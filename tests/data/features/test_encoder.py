@@ -139,7 +139,7 @@ def test_auto_takes_what_edges_bring_or_nothing(missing: tuple[str, ...], names:
 
 
 def test_encodings_of_edges_and_graphs_come_back_from_json() -> None:
-    encoder = Encoder.fit(DataConfig(edge_encodings=("auto",), graph_inputs=True), bonds())
+    encoder = Encoder.fit(DataConfig(edge_encodings=("auto",), graph_encodings=("attributes",)), bonds())
     content = json.loads(json.dumps(encoder.to_json()))
     assert Encoder.from_json(content) == encoder
     moved = content | {"edge_encodings": content["encodings"]}

@@ -194,7 +194,7 @@ def test_edge_labels_match_by_name() -> None:
 
 def test_edges_and_graphs_are_scaled_by_the_training_graphs_alone() -> None:
     longer = bonds(edge_attributes=np.array([[5], [5], [3], [3]], np.float32))
-    encoder = Encoder.fit(DataConfig(edge_encodings=("attributes",), graph_inputs=True), bonds())
+    encoder = Encoder.fit(DataConfig(edge_encodings=("attributes",), graph_encodings=("attributes",)), bonds())
     assert encoder.encode_edges(longer).tolist() == [[3], [3], [1], [1]]
     assert encoder.graph_width == 2
     assert encoder.encode_graphs(bonds()).tolist() == [[-1, 0], [1, 0]]
@@ -213,7 +213,7 @@ def test_graphs_without_edges_miss_no_edge_inputs() -> None:
     [
         ({"edge_labels": None}, {"edge_encodings": ("labels",)}, "got no edge labels, expected a label for every"),
         ({"edge_attributes": None}, {"edge_encodings": ("attributes",)}, "got no edge attributes, expected numbers"),
-        ({"graph_attributes": None}, {"graph_inputs": True}, "got no graph attributes, expected numbers"),
+        ({"graph_attributes": None}, {"graph_encodings": ("attributes",)}, "got no graph attributes, expected numbers"),
         (
             {"edge_attributes": np.array([[1], [1], [np.inf], [3]], np.float32)},
             {"edge_encodings": ("attributes",)},
@@ -221,7 +221,7 @@ def test_graphs_without_edges_miss_no_edge_inputs() -> None:
         ),
         (
             {"graph_attributes": np.array([[1], [np.nan]], np.float32)},
-            {"graph_inputs": True},
+            {"graph_encodings": ("attributes",)},
             "got nan as attribute 0 in graph 1 of molecules, expected a finite number",
         ),
     ],

@@ -60,5 +60,13 @@ def test_moments_by_hand_whatever_the_chunks() -> None:
         assert deviation == pytest.approx((np.sqrt(14 / 3), 0.0))
 
 
+def test_missing_values_count_in_no_column() -> None:
+    values = np.array([[1.0, np.nan, np.nan], [np.nan, np.nan, 4.0], [5.0, np.nan, 6.0]])
+    for cuts in ([], [1], [1, 2]):
+        mean, deviation = moments(np.split(values, cuts))
+        assert mean == pytest.approx((3.0, 0.0, 5.0))
+        assert deviation == pytest.approx((2.0, 0.0, 1.0))
+
+
 def test_a_column_without_deviation_is_zero() -> None:
     assert over_deviation(np.array([[4.0, 9.0]]), (2.0, 0.0)).tolist() == [[2.0, 0.0]]

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from expressive import PAIRS, undirected
 from sargnn.data.features import component_features as structure
-from sargnn.data.features import substructures
+from sargnn.data.features import kept, substructures
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.features.encodings import DataConfig
 from sargnn.data.features.substructures import PATTERNS, count_dense, count_sparse
@@ -93,16 +93,16 @@ def test_an_unknown_pattern_is_refused() -> None:
 
 def test_long_counts_are_kept_and_damaged_ones_counted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SARGNN_DATA", str(tmp_path))
-    monkeypatch.setattr(structure, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(kept, "KEPT_SECONDS", 0.0)
     graphs = pack([(4, undirected(list(TAIL.edges)))])
     encoder = Encoder.fit(DataConfig(("substructures",)), graphs)
     expected = encoder.encode(graphs)
-    (kept,) = (tmp_path / "substructures").iterdir()
+    (file,) = (tmp_path / "substructures").iterdir()
     monkeypatch.setattr(structure, "count_dense", lambda *_: pytest.fail("counted again"))
     assert np.array_equal(encoder.encode(graphs), expected)
     monkeypatch.undo()
     monkeypatch.setenv("SARGNN_DATA", str(tmp_path))
-    kept.write_bytes(b"nonsense")
+    file.write_bytes(b"nonsense")
     assert np.array_equal(encoder.encode(graphs), expected)
 
 

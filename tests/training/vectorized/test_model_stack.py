@@ -119,7 +119,7 @@ def test_each_member_equals_training_alone(case: str, layout: str) -> None:
 @pytest.mark.parametrize("layout", ["packed", "padded"])
 def test_inputs_of_edges_and_of_graphs_reach_every_member(layout: str) -> None:
     graphs = labelled(GRAPHS)
-    inputs: dict[str, Any] = {"data__edge_encodings": ("auto",), "data__graph_inputs": True}
+    inputs: dict[str, Any] = {"data__edge_encodings": ("auto",), "data__graph_encodings": ("attributes",)}
     settings = tiny("sar-sage", training__layout=layout, model__edge_channels=2, **inputs)
     own = members(settings)
     for member, fitted in zip(own, together(graphs, settings, own), strict=True):

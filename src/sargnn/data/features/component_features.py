@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from io import BytesIO
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sargnn.data.cache import data_folder
 from sargnn.data.features.degree_profiles import BETWEENNESS, COLUMNS, local_profile, passing_paths
+from sargnn.data.features.kept import kept
 from sargnn.data.features.substructures import count_dense, count_sparse
 from sargnn.data.graphs import CELLS, GraphSet, chunks, equal_size
-from sargnn.errors import InputError
-from sargnn.files import write_file
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -27,9 +22,6 @@ DENSE_NODES = 300
 
 CACHED_CELLS = 2**17
 """Numbers of a matrix that a core's cache holds, so that products of it do not wait for memory."""
-
-KEPT_SECONDS = 1.0
-"""Substructure counts and profiles that took longer than this are kept on disk."""
 
 
 def _symmetric_walk(graphs: GraphSet) -> csr_array:
@@ -85,7 +77,7 @@ def substructure_counts(graphs: GraphSet, patterns: tuple[str, ...]) -> np.ndarr
         return counts
 
     name = "-".join((graphs.fingerprint, *patterns))
-    return _kept("substructures", name, (graphs.num_nodes, len(patterns)), count)
+    return kept("substructures", name, (graphs.num_nodes, len(patterns)), count)
 
 
 def node_profiles(graphs: GraphSet) -> np.ndarray:
@@ -100,24 +92,7 @@ def node_profiles(graphs: GraphSet) -> np.ndarray:
         profile[:, BETWEENNESS] /= 2 * np.maximum(profile[:, 0], 1)  # every pair of nodes was met from both ends
         return profile
 
-    return _kept("topology", graphs.fingerprint, (graphs.num_nodes, len(COLUMNS)), measure)
-
-
-def _kept(kind: str, name: str, shape: tuple[int, int], compute: Callable[[], np.ndarray]) -> np.ndarray:
-    """float64 of that shape: computed once, then read from the data cache if computing took long."""
-    kept = data_folder() / kind / f"{name}.npy"
-    with suppress(OSError, ValueError, EOFError):  # not there, or damaged
-        values = np.load(kept)
-        if values.shape == shape and values.dtype == np.float64:
-            return np.asarray(values)
-    start = time.perf_counter()
-    values = compute()
-    if time.perf_counter() - start > KEPT_SECONDS:
-        content = BytesIO()
-        np.save(content, values)
-        with suppress(InputError):  # a cache that cannot be written is done without
-            write_file(kept, content.getvalue())
-    return values
+    return kept("topology", graphs.fingerprint, (graphs.num_nodes, len(COLUMNS)), measure)
 
 
 def return_probabilities(graphs: GraphSet, steps: int) -> np.ndarray:

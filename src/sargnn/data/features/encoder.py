@@ -8,16 +8,16 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from sargnn.data.features.base import Encoding, check_each
 from sargnn.data.features.encodings import (
     COSTLY,
     ENCODINGS,
     GIVEN,
+    GRAPH_ENCODINGS,
     Attributes,
     DataConfig,
     Degree,
-    Encoding,
     Labels,
-    check_each,
 )  # fmt: skip
 from sargnn.data.features.given_inputs import given_inputs
 from sargnn.data.graphs import GraphSet
@@ -25,6 +25,8 @@ from sargnn.data.set_chunks import Element, SetChunks
 from sargnn.errors import InputError
 
 __all__ = ["Encoder"]
+
+EVERY: dict[str, type[Encoding]] = {**ENCODINGS, **GRAPH_ENCODINGS}
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Encoder:
             notes += (f"{what}, which are not used: see data.edge_encodings, or sargnn-plus",)
         edge_names = _chosen(config.edge_encodings, of_each_edge)
         of_edges = tuple(GIVEN[name].fit(config, training, "edge") for name in edge_names)
-        of_graphs = (Attributes.fit(config, training, "graph"),) if config.graph_inputs else ()
+        of_graphs = tuple(_fit_graphs(GRAPH_ENCODINGS[name], config, training) for name in config.graph_encodings)
         return cls(encodings, notes, of_edges, of_graphs)
 
     @cached_property
@@ -97,6 +99,11 @@ class Encoder:
     def graph_width(self) -> int:
         """Columns of the inputs of whole graphs, F_g."""
         return len(_feature_names(self.graph_encodings))
+
+    @property
+    def graphs_cost(self) -> bool:
+        """Whether inputs of whole graphs are slow to make."""
+        return any(isinstance(encoding, COSTLY) for encoding in self.graph_encodings)
 
     @cached_property
     def costly(self) -> np.ndarray:
@@ -160,6 +167,10 @@ class Encoder:
         )
 
 
+def _fit_graphs(kind: type[Encoding], config: DataConfig, training: SetChunks) -> Encoding:
+    return kind.fit(config, training, "graph") if issubclass(kind, Attributes) else kind.fit(config, training)
+
+
 def _chosen(names: tuple[str, ...], found: tuple[str, ...]) -> list[str]:
     """The names, each once, with what was found in the place of ``auto``."""
     return list(dict.fromkeys(n for name in names for n in (found if name == "auto" else (name,))))
@@ -177,7 +188,7 @@ def _side_by_side(encodings: tuple[Encoding, ...], graphs: GraphSet, rows: int) 
 
 
 def _blocks_to_json(encodings: tuple[Encoding, ...]) -> list[dict[str, Any]]:
-    name_of = {kind: name for name, kind in ENCODINGS.items()}
+    name_of = {kind: name for name, kind in EVERY.items()}
     blocks = [{"encoding": name_of[type(encoding)], **vars(encoding)} for encoding in encodings]
     return [{k: list(v) if isinstance(v, tuple) else v for k, v in b.items()} for b in blocks]
 
@@ -196,8 +207,8 @@ def _blocks_from_json(content: dict[str, Any], field: str, of: Element) -> tuple
 def _encoding_from_json(block: Any, where: str) -> Encoding:
     if not isinstance(block, dict) or not isinstance(block.get("encoding"), str):
         raise InputError(f"{where}: got {block!r}, expected {{'encoding': NAME, ...}}")
-    check_each((block["encoding"],), tuple(ENCODINGS), where)
-    kind = ENCODINGS[block["encoding"]]
+    check_each((block["encoding"],), tuple(EVERY), where)
+    kind = EVERY[block["encoding"]]
     values = {key: value for key, value in block.items() if key != "encoding"}
     hints = get_type_hints(kind)
     needed = {name for name in hints if not hasattr(kind, name)}  # a default is an attribute of the class

@@ -15,19 +15,19 @@ Encodings of nodes:
 ``auto``              attributes and labels where there are any, else degree
 ====================  ======================================================================================
 
-Edges have ``labels``, ``attributes`` and ``auto`` (those of the two that the graphs have, or none), graphs their
-attributes. The true saliency of a synthetic set is never an input.
+Edges have ``labels``, ``attributes`` and ``auto`` (those of the two that the graphs have, or none). Whole graphs have
+``attributes``, and molecules with SMILES ``descriptors`` and ``morgan``
+(:mod:`sargnn.data.features.molecule_encodings`). The true saliency of a synthetic set is never an input.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
 
 import numpy as np
 
+from sargnn.data.features.base import Encoding, check_each, check_number
 from sargnn.data.features.component_features import (
     DENSE_NODES,
     laplacian_vectors,
@@ -37,13 +37,14 @@ from sargnn.data.features.component_features import (
 )  # fmt: skip
 from sargnn.data.features.degree_profiles import COLUMNS
 from sargnn.data.features.given_inputs import given_attributes, given_labels, place_of
+from sargnn.data.features.molecule_encodings import Descriptors, Morgan
 from sargnn.data.features.standardisation import moments, over_deviation
 from sargnn.data.features.substructures import PATTERNS
 from sargnn.data.graphs import GraphSet
 from sargnn.data.set_chunks import Element, SetChunks
 from sargnn.errors import InputError
 
-__all__ = ["ENCODINGS", "DataConfig", "Encoding"]
+__all__ = ["ENCODINGS", "GRAPH_ENCODINGS", "DataConfig"]
 
 FARTHEST = 1e4
 """Deviations from the mean up to which an attribute is read: far beyond, networks overflow."""
@@ -69,39 +70,23 @@ class DataConfig:
     """Columns of ``substructures``: ring3 to ring6, clique4."""
     edge_encodings: tuple[str, ...] = ()
     """Edge inputs, side by side: ``labels``, ``attributes``, or ``auto`` for those of the two that the graphs have."""
-    graph_inputs: bool = False
-    """Whether the attributes of a whole graph are inputs too."""
+    graph_encodings: tuple[str, ...] = ()
+    """Inputs of whole graphs, side by side: their ``attributes``; of molecules with SMILES also RDKit's ``descriptors``
+    and counts of circular substructures, ``morgan``."""
 
     def __post_init__(self) -> None:
         if not self.encodings:
             raise InputError("data.encodings: got none, expected at least one")
         check_each(self.encodings, ("auto", *ENCODINGS), "data.encodings", once=True)
         check_each(self.edge_encodings, ("auto", *GIVEN), "data.edge_encodings", once=True)
-        _check_number("data.walk_steps", self.walk_steps, 1)
-        _check_number("data.laplacian_vectors", self.laplacian_vectors, 1, DENSE_NODES - 1)
+        check_each(self.graph_encodings, tuple(GRAPH_ENCODINGS), "data.graph_encodings", once=True)
+        check_number("data.walk_steps", self.walk_steps, 1)
+        check_number("data.laplacian_vectors", self.laplacian_vectors, 1, DENSE_NODES - 1)
         if self.max_degree is not None and self.max_degree < 1:
             raise InputError(f"data.max_degree: got {self.max_degree}, expected 1 or more, or none")
         if not self.substructures:
             raise InputError("data.substructures: got none, expected at least one")
         check_each(self.substructures, PATTERNS, "data.substructures")
-
-
-class Encoding(ABC):
-    """One block of columns: what was fitted, in plain values that JSON can hold."""
-
-    @classmethod
-    def fit(cls, config: DataConfig, training: SetChunks) -> Encoding:
-        """Learn from the training graphs what :meth:`encode` needs, by default nothing."""
-        return cls()
-
-    @property
-    @abstractmethod
-    def feature_names(self) -> tuple[str, ...]:
-        """One name per column."""
-
-    @abstractmethod
-    def encode(self, graphs: GraphSet) -> np.ndarray:
-        """[N, F]: the columns for every node (edge, graph)."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +147,7 @@ class Attributes(Encoding):
     def __post_init__(self) -> None:
         if len(self.mean) != len(self.std) or not self.mean:
             raise InputError(f"got {len(self.mean)} means and {len(self.std)} deviations, expected as many")
-        _check_number("std", min(self.std), 0)
+        check_number("std", min(self.std), 0)
 
     @classmethod
     def fit(cls, config: DataConfig, training: SetChunks, of: Element = "node") -> Attributes:
@@ -186,7 +171,7 @@ class Degree(Encoding):
     max_degree: int
 
     def __post_init__(self) -> None:
-        _check_number("max_degree", self.max_degree, 0)
+        check_number("max_degree", self.max_degree, 0)
 
     @classmethod
     def fit(cls, config: DataConfig, training: SetChunks) -> Degree:
@@ -209,7 +194,7 @@ class DegreeScalar(Encoding):
     feature_names = ("degree, standardised",)
 
     def __post_init__(self) -> None:
-        _check_number("std", self.std, 0)
+        check_number("std", self.std, 0)
 
     @classmethod
     def fit(cls, config: DataConfig, training: SetChunks) -> DegreeScalar:
@@ -241,7 +226,7 @@ class RandomWalk(Encoding):
     steps: int
 
     def __post_init__(self) -> None:
-        _check_number("steps", self.steps, 1)
+        check_number("steps", self.steps, 1)
 
     @classmethod
     def fit(cls, config: DataConfig, training: SetChunks) -> RandomWalk:
@@ -272,7 +257,7 @@ class Laplacian(Encoding):
     vectors: int
 
     def __post_init__(self) -> None:
-        _check_number("vectors", self.vectors, 1, DENSE_NODES - 1)
+        check_number("vectors", self.vectors, 1, DENSE_NODES - 1)
 
     @classmethod
     def fit(cls, config: DataConfig, training: SetChunks) -> Laplacian:
@@ -301,7 +286,7 @@ class Substructures(Encoding):
         if len(self.patterns) != len(self.std) or not self.patterns:
             raise InputError(f"got {len(self.patterns)} patterns and {len(self.std)} deviations, expected as many")
         check_each(self.patterns, PATTERNS, "patterns")
-        _check_number("std", min(self.std), 0)
+        check_number("std", min(self.std), 0)
 
     @classmethod
     def fit(cls, config: DataConfig, training: SetChunks) -> Substructures:
@@ -328,7 +313,7 @@ class Topology(Encoding):
     def __post_init__(self) -> None:
         if len(self.mean) != len(COLUMNS) or len(self.std) != len(COLUMNS):
             raise InputError(f"got {len(self.mean)} means and {len(self.std)} deviations, expected {len(COLUMNS)}")
-        _check_number("std", min(self.std), 0)
+        check_number("std", min(self.std), 0)
 
     @classmethod
     def fit(cls, config: DataConfig, training: SetChunks) -> Topology:
@@ -338,7 +323,7 @@ class Topology(Encoding):
         return over_deviation(node_profiles(graphs) - self.mean, self.std)
 
 
-COSTLY = (RandomWalk, Laplacian, Substructures, Topology)
+COSTLY = (RandomWalk, Laplacian, Substructures, Topology, Descriptors, Morgan)
 """Slow encodings, which a set that is read batch by batch computes only once."""
 
 GIVEN: dict[str, type[Attributes] | type[Labels]] = {"attributes": Attributes, "labels": Labels}
@@ -356,20 +341,12 @@ ENCODINGS: dict[str, type[Encoding]] = {
     "topology": Topology,
 }
 
-
-def check_each(names: tuple[str, ...], known: tuple[str, ...], where: str, *, once: bool = False) -> None:
-    for name in names:
-        if name not in known:
-            hint = "".join(f"; did you mean {near!r}?" for near in get_close_matches(name, known, n=1))
-            raise InputError(f"{where}: got {name!r}, expected one of {', '.join(known)}{hint}")
-    if once and len(set(names)) < len(names):
-        raise InputError(f"{where}: got {', '.join(names)}, expected each name once")
-
-
-def _check_number(field: str, value: int | float, least: int, most: int | None = None) -> None:
-    if value < least or (most is not None and value > most):
-        expected = f"{least} or more" if most is None else f"{least}..{most}"
-        raise InputError(f"{field}: got {value}, expected {expected}")
+GRAPH_ENCODINGS: dict[str, type[Attributes] | type[Descriptors] | type[Morgan]] = {
+    "attributes": Attributes,
+    "descriptors": Descriptors,
+    "morgan": Morgan,
+}
+"""Encodings of whole graphs."""
 
 
 def _one_hot(codes: np.ndarray, width: int) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
+from math import inf
 
 import numpy as np
 
@@ -21,7 +22,8 @@ def over_deviation(values: np.ndarray, deviation: tuple[float, ...] | float) -> 
 
 
 def moments(blocks: Iterable[np.ndarray]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and deviation of each column over the rows of all blocks; the deviation of a constant column is 0."""
+    """Mean and deviation of each column over the rows of all blocks, without those that are NaN there; the deviation of
+    a constant column is 0."""
     found = reduce(_Moments.joined, map(_Moments.of, blocks))
     # Rounding can give a constant column a deviation of 1e-17, so the values themselves are asked.
     deviation = np.where(found.high > found.low, np.sqrt(found.variance), 0.0)
@@ -32,7 +34,8 @@ def moments(blocks: Iterable[np.ndarray]) -> tuple[tuple[float, ...], tuple[floa
 class _Moments:
     """What is known of each column of some rows."""
 
-    rows: int
+    rows: int | np.ndarray
+    """How many; where values are missing, of each column."""
     mean: np.ndarray
     variance: np.ndarray
     low: np.ndarray
@@ -40,12 +43,17 @@ class _Moments:
 
     @classmethod
     def of(cls, values: np.ndarray) -> _Moments:
+        if np.isnan(values).any():
+            known = np.ma.masked_invalid(values)
+            found, ends = (known.mean(axis=0), known.var(axis=0)), (known.min(axis=0), known.max(axis=0))
+            mean, variance = (value.filled(0.0) for value in found)
+            return cls(known.count(axis=0), mean, variance, ends[0].filled(inf), ends[1].filled(-inf))
         return cls(len(values), values.mean(axis=0), values.var(axis=0), values.min(axis=0), values.max(axis=0))
 
     def joined(self, other: _Moments) -> _Moments:
         """Those of both together (Chan et al., 1979), without the cancellation of a difference of sums of squares."""
         rows = self.rows + other.rows
-        weight, apart = other.rows / rows, other.mean - self.mean
+        weight, apart = other.rows / np.maximum(rows, 1), other.mean - self.mean
         return _Moments(
             rows,
             self.mean + weight * apart,
