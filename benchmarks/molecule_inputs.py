@@ -49,7 +49,8 @@ def trainings(graphs: sargnn.GraphSet, options: argparse.Namespace) -> Iterator[
             pass
         run.finish()
         yield {
-            "data": graphs.name, "fingerprint": graphs.fingerprint, "split": "scaffold" if options.scaffold else "random",
+            "data": graphs.name, "fingerprint": graphs.fingerprint,
+            "split": "scaffold" if options.scaffold else "random",
             "model": options.model, "members": options.members, "inputs": variant, "fold": number, "repeat": repeat,
             "seconds": run.seconds, "scores": run.scores,
         }  # fmt: skip
