@@ -19,7 +19,7 @@ from sargnn.errors import InputError
 from sargnn.explain.maps import chunks, inference
 from sargnn.nn.graph_model import GraphModel
 
-__all__ = ["check_nodes", "hard_mask", "masked_probabilities", "soft_mask"]
+__all__ = ["check_nodes", "hard_mask", "induced", "masked_probabilities", "soft_mask"]
 
 
 def hard_mask(scores: np.ndarray, node_graph: np.ndarray, sparsity: float, seed: int = 0) -> np.ndarray:
@@ -83,11 +83,11 @@ def _masked(batch: PackedBatch, mask: np.ndarray | None) -> PackedBatch:
         return batch
     kept = torch.from_numpy(mask).to(batch.x.device)
     if mask.dtype == bool:
-        return _induced(batch, kept)
+        return induced(batch, kept)
     return replace(batch, x=batch.x * kept.to(batch.x.dtype).unsqueeze(1))
 
 
-def _induced(batch: PackedBatch, kept: Tensor) -> PackedBatch:
+def induced(batch: PackedBatch, kept: Tensor) -> PackedBatch:
     """The subgraph of the kept nodes; its self-loops still come last, in node order."""
     edges = kept[batch.source] & kept[batch.target]
     number = kept.cumsum(0) - 1
