@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -77,3 +78,31 @@ def tensors(folder: Path, file: str = "weights.safetensors") -> dict[str, bytes]
 def timeless(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A history without what two equal runs may differ in."""
     return [{key: value for key, value in row.items() if key != "seconds"} for row in history]
+
+
+def with_targets(graphs: GraphSet, targets: Any, names: Sequence[str] | None = None) -> GraphSet:
+    """The graphs with columns of targets in place of classes."""
+    columns = np.asarray(targets, np.float64)
+    names = tuple(names or (f"t{number}" for number in range(columns.shape[1])))
+    return replace(graphs, y=None, classes=(), targets=columns, target_names=names)
+
+
+def binary_shapes(*, gaps: bool = True, count: int = 24, **more: Any) -> GraphSet:
+    """:func:`shapes` with three binary targets: is a path, has more than five nodes, both; a quarter is missing."""
+    graphs = shapes(count=count, **more)
+    assert graphs.y is not None
+    path, large = graphs.y == 1, graphs.sizes > 5
+    targets = np.stack([path, large, path & large], axis=1).astype(np.float64)
+    if gaps:
+        targets[np.arange(count * 3).reshape(count, 3) % 4 == 1] = np.nan
+    return with_targets(graphs, targets, ["path", "large", "large-path"])
+
+
+def measured_shapes(*, gaps: bool = True, count: int = 24, **more: Any) -> GraphSet:
+    """:func:`shapes` with two numbers: how many nodes there are, and a hundred times the number of edges."""
+    graphs = shapes(count=count, **more)
+    edges = np.diff(graphs.edge_ptr) / 2
+    targets = np.stack([graphs.sizes, 100 * edges], axis=1).astype(np.float64)
+    if gaps:
+        targets[::5, 1] = np.nan
+    return with_targets(graphs, targets, ["nodes", "edges"])

@@ -30,7 +30,7 @@ class once:
 class Batch(ABC):
     """Node inputs ``x``, the structure of the graphs, targets ``y`` (one row per graph), the true saliency ``truth`` (a
     node tensor that sums to 1 over each graph), edge inputs ``edges`` (an edge tensor with a leading axis for the
-    feature, 0 at self-loops) and graph inputs ``graph_x``.
+    feature, 0 at self-loops), graph inputs ``graph_x``, and ``weights``, how much each graph counts in the loss.
     """
 
     x: Tensor
@@ -38,6 +38,7 @@ class Batch(ABC):
     truth: Tensor | None
     edges: Tensor | None
     graph_x: Tensor | None
+    weights: Tensor | None
     num_graphs: int
     has_padding = False
     """Whether some rows of a node tensor are padding."""

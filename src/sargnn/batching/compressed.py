@@ -26,6 +26,7 @@ class CompressedBatch(ListedBatch):
     truth: Float[Tensor, " N"] | None = None
     edges: Float[Tensor, "Fe E"] | None = None
     graph_x: Float[Tensor, "B Fg"] | None = None
+    weights: Float[Tensor, " B"] | None = None
     rows: CompressedRows | None = None
     """The set that the graphs are from, which keeps GCN's weights: making them anew takes 3% of a step."""
     index: Int[Tensor, " B"] | None = None

@@ -108,6 +108,7 @@ class PackedBatch(ListedBatch):
     truth: Float[Tensor, " N"] | None = None
     edges: Float[Tensor, "Fe E"] | None = None
     graph_x: Float[Tensor, "B Fg"] | None = None
+    weights: Float[Tensor, " B"] | None = None
 
     @classmethod
     def from_edges(

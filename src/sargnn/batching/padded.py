@@ -34,6 +34,7 @@ class PaddedBatch(Batch):
     truth: Float[Tensor, "B n"] | None = None
     edges: Float[Tensor, "Fe B n n"] | None = None
     graph_x: Float[Tensor, "B Fg"] | None = None
+    weights: Float[Tensor, " B"] | None = None
 
     @property
     def num_graphs(self) -> int:  # type: ignore[override]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -54,9 +54,16 @@ class BatchStack(ABC):
         assert self.data.y is not None
         self.place = np.full(len(self.data) + 1, -1)
         self.place[held] = np.arange(len(held))
-        self.y = _then_blank(self.data.y[held])
+        self.y = [_then_blank(self.data.y[held])]
+        """The targets, of all members alike or of each."""
+        self.weights = None if self.data.weights is None else _then_blank(self.data.weights[held])
         self.encoder = torch.tensor(encoder, device=self.device).unsqueeze(1)
         self.graph_x = _stacked([_then_blank(data.graph_x[held]) for data in sets if data.graph_x is not None])
+
+    def set_targets(self, targets: Sequence[np.ndarray], held: np.ndarray) -> None:
+        """Give each member targets of its own."""
+        put = (torch.from_numpy(own[held]).to(self.device, self.data.x.dtype) for own in targets)
+        self.y = [_then_blank(own) for own in put]
 
     def rows(self, graphs: np.ndarray) -> Tensor:
         """The rows of ``graphs`` as a tensor on the device; -1 stays -1."""
@@ -80,7 +87,14 @@ class BatchStack(ABC):
 
     def targets(self, rows: Int[Tensor, "K B"]) -> tuple[Shaped[Tensor, "K B *targets"], Bool[Tensor, "K B"]]:
         """The targets, and which entries are graphs at all."""
-        return self.y[rows], rows >= 0
+        shared = len(self.y) == 1
+        own = self.y[0][rows] if shared else torch.stack([y[r] for y, r in zip(self.y, rows, strict=True)])
+        return own, rows >= 0
+
+    def graph_weights(self, rows: Int[Tensor, "K B"]) -> Float[Tensor, "K B"]:
+        """How much each graph counts in the loss; 0 for "no graph"."""
+        real = (rows >= 0).to(self.data.x.dtype)
+        return real if self.weights is None else real * self.weights[rows]
 
 
 class PaddedStack(BatchStack):
@@ -150,18 +164,22 @@ class FilledStack(BatchStack):
 
 def make_stack(
     graphs: GraphSet,
-    targets: np.ndarray,
+    targets: Sequence[np.ndarray],
     encoders: Sequence[Encoder],
     used: np.ndarray,
     layout: Layout,
     device: torch.device,
 ) -> BatchStack:
-    """The ``used`` graphs in that layout for members with one encoder each; encoders may be shared."""
+    """The ``used`` graphs in that layout for members with one encoder and one array of targets each, which may be
+    shared."""
     own = {id(encoder): encoder for encoder in encoders}
     sets = [held_set(graphs, encoder, device=device) for encoder in own.values()]
-    sets[0].set_targets(targets)
+    sets[0].set_targets(targets[0])
     encoder = [list(own).index(id(encoder)) for encoder in encoders]
-    return PaddedStack(sets, encoder, used) if layout == "padded" else FilledStack(sets, encoder)
+    stack = PaddedStack(sets, encoder, used) if layout == "padded" else FilledStack(sets, encoder)
+    if any(other is not targets[0] for other in targets):
+        stack.set_targets(targets, used if layout == "padded" else np.arange(len(graphs)))
+    return stack
 
 
 def _stacked(inputs: Sequence[Tensor]) -> Tensor | None:

@@ -58,6 +58,9 @@ class TensorSet:
         self.y: Tensor | None = None
         self.edge_x: Float[Tensor, "Fe E"] | None = None
         self.graph_x: Float[Tensor, "G Fg"] | None = None if graph_x is None else self._put(graph_x)
+        self.weights: Float[Tensor, " G"] | None = None
+        if graphs.weights is not None:
+            self.weights = self._put(np.array(graphs.weights, np.float32))
         self._hold(graphs, x, edge_x)
         if graphs.y is not None:
             self.set_targets(graphs.y)
@@ -151,7 +154,7 @@ class TensorSet:
     def _of_graphs(self, index: np.ndarray) -> dict[str, Any]:
         """What is known of each graph as a whole."""
         chosen = self._put(index)
-        known = {"y": self.y, "graph_x": self.graph_x}
+        known = {"y": self.y, "graph_x": self.graph_x, "weights": self.weights}
         return {name: None if value is None else value.index_select(0, chosen) for name, value in known.items()}
 
 

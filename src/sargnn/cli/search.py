@@ -32,21 +32,20 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Search for good hyperparameters on the validation graphs. The study is saved; rerun to continue it."""
-    from sargnn.data.sources import require_two_classes
-    from sargnn.studies.search import Search, judged_by, read_space
+    from sargnn.studies.search import Search, read_space
     from sargnn.training.hardware import find_device
+    from sargnn.training.progress import monitored
     from sargnn.training.settings import read_settings
 
     settings, where = read_settings(model, assignments or [], config, seed), find_device(device)
     graphs = load_noted(data)
-    require_two_classes(graphs)
     folder = out or new_folder(f"{graphs.name}-search")
     chosen = read_space(space) if space else None
     study = Search.start(graphs, settings, folder, space=chosen, trials=trials, device=where)
     for _ in show_steps(study, trials - study.done, "trial"):
         pass
     result = {
-        "trials": study.done, "pruned": study.pruned, judged_by(settings): study.study.best_value,
+        "trials": study.done, "pruned": study.pruned, monitored(settings.training): study.study.best_value,
         "best": study.study.best_params, "config": str(study.save_best(folder)), "folder": str(folder),
     }  # fmt: skip
     answer(result, as_json, f"search on {data}")

@@ -78,7 +78,7 @@ def train_shown(run: TrainingRun, track: Sequence[str] = ()) -> Path:
     from sargnn.training.run import REPORT
     from sargnn.training.tracking import tracking
 
-    for text in run.trained.encoder.notes:
+    for text in (*run.trained.encoder.notes, *run.notes):
         note(text)
     assert run.folder is not None
     with tracking(run, track) as trackers:
@@ -93,7 +93,6 @@ def train_shown(run: TrainingRun, track: Sequence[str] = ()) -> Path:
 
 def _fold(split: Path | None, fold: int, graphs: GraphSet) -> Fold | None:
     from sargnn.data.splits import named_folds
-    from sargnn.tasks import task_of
 
     if split is None:
         if fold:
@@ -102,7 +101,4 @@ def _fold(split: Path | None, fold: int, graphs: GraphSet) -> Fold | None:
     folds = named_folds(split, graphs)
     if not 0 <= fold < len(folds):
         raise InputError(f"--fold: got {fold}, expected 0..{len(folds) - 1}, in {split}")
-    task = task_of(graphs)
-    for text in task.check_training(task.targets(graphs), folds[fold].train):
-        note(text)
     return folds[fold]

@@ -21,13 +21,17 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold, holdout, official
 from sargnn.errors import Diverged, InputError
 from sargnn.files import write_file
+from sargnn.tasks import task_of
+from sargnn.tasks.scores import LOWER
+from sargnn.training.loop import check_monitor
+from sargnn.training.progress import monitored
 from sargnn.training.run import TrainingRun
 from sargnn.training.settings import Settings
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
 
-__all__ = ["SPACE", "Choice", "Range", "Search", "judged_by", "read_space"]
+__all__ = ["SPACE", "Choice", "Range", "Search", "read_space"]
 
 STUDY, BEST = "study.db", "best.json"
 STARTUP_TRIALS, WARMUP_EPOCHS = 5, 5
@@ -136,7 +140,10 @@ class Search:
             trials: how many in all, those of earlier calls included.
             fold: as of :meth:`TrainingRun.start`.
         """
-        fold = fold or official(graphs) or holdout(graphs, seed=settings.training.seed)
+        task = task_of(graphs)
+        check_monitor(task, settings.training)
+        strata = task.strata(task.targets(graphs))
+        fold = fold or official(graphs) or holdout(graphs, seed=settings.training.seed, strata=strata)
         space = _default_space(settings) if space is None else space
         for key, choice in space.items():  # refuse what no trial could use before the first is run
             for value in choice.values if isinstance(choice, Choice) else (choice.low, choice.high):
@@ -194,17 +201,12 @@ class Search:
     def _train(self, trial: Trial, settings: Settings) -> float:
         """The judged value of the epoch that is kept."""
         run = TrainingRun.start(self.graphs, settings, fold=self.fold, device=self.device)
-        key = judged_by(settings)
+        key = monitored(settings.training)
         for row in run:
             trial.report(row[key], row["epoch"])
             if trial.should_prune():
                 raise _optuna().TrialPruned
         return float(run.state.history[run.state.best_epoch - 1][key])
-
-
-def judged_by(settings: Settings) -> str:
-    """The field of an epoch's row: the monitored one; the loss where the last epoch is kept, whatever it is."""
-    return "validation_accuracy" if settings.training.monitor == "accuracy" else "validation_loss"
 
 
 def _open_study(folder: Path, description: dict[str, Any], settings: Settings) -> Study:
@@ -215,7 +217,7 @@ def _open_study(folder: Path, description: dict[str, Any], settings: Settings) -
         study: Study = optuna.create_study(
             study_name="sargnn",
             storage=f"sqlite:///{folder.resolve() / STUDY}",
-            direction="minimize" if judged_by(settings) == "validation_loss" else "maximize",
+            direction="minimize" if settings.training.monitor in ("loss", "last", *LOWER) else "maximize",
             pruner=optuna.pruners.MedianPruner(STARTUP_TRIALS, WARMUP_EPOCHS),
             load_if_exists=True,
         )

@@ -16,7 +16,8 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.sources import require_two_classes
 from sargnn.errors import InputError
 from sargnn.tasks.calibration import ClassCalibration
-from sargnn.tasks.task import Metric, Task, Verdict
+from sargnn.tasks.scores import CLASS_METRICS, class_scores, intervals, resampled, resampled_classes
+from sargnn.tasks.task import Task, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,11 +41,7 @@ class Classification(Task):
     link = "softmax"
     calibration = ClassCalibration
     score_name = "accuracy"
-    metrics = (
-        Metric("accuracy", "Accuracy", "{:.1%}"),
-        Metric("balanced_accuracy", "Balanced accuracy", "{:.1%}", "mean over classes"),
-        Metric("auroc", "AUROC", "{:.3f}"),
-    )
+    metrics = CLASS_METRICS
 
     @classmethod
     def of(cls, graphs: GraphSet) -> Classification:
@@ -99,9 +96,10 @@ class Classification(Task):
         targets: Int[Tensor, " B"],
         balance: Float[Tensor, " C"] | None = None,
         smoothing: float = 0.0,
+        graphs: Float[Tensor, " B"] | None = None,
     ) -> Float[Tensor, ""]:
-        if balance is not None:  # PyTorch's own weights would tilt the smoothed part of the target too
-            return super().loss(outputs, targets, balance, smoothing)
+        if balance is not None or graphs is not None:  # PyTorch's weights would tilt the smoothed part too
+            return super().loss(outputs, targets, balance, smoothing, graphs)
         y = targets.expand(outputs.shape[:-1]).flatten()
         return F.cross_entropy(outputs.flatten(0, -2), y, label_smoothing=smoothing)
 
@@ -117,14 +115,15 @@ class Classification(Task):
         return np.asarray(values.argmax(axis=1))
 
     def measure(self, targets: np.ndarray, values: np.ndarray) -> dict[str, Any]:
-        predicted = self.decide(values)
-        accuracy = metrics.accuracy(targets, predicted)
-        low, high = metrics.wilson_interval(accuracy, len(targets))
-        return {
-            "accuracy": accuracy, "low": low, "high": high,
-            "balanced_accuracy": metrics.balanced_accuracy(targets, predicted),
-            "auroc": metrics.auroc(targets, values),
-        }  # fmt: skip
+        given = targets, self.decide(values), values
+        scores = class_scores(*given)
+        low, high = metrics.wilson_interval(scores["accuracy"] or 0.0, len(targets))
+        drawn = resampled(len(targets), lambda counts: resampled_classes(*given, counts))
+        spread = intervals(drawn) | {"accuracy": [low, high]}
+        return {"accuracy": scores["accuracy"], "low": low, "high": high, **scores, "intervals": spread}
+
+    def score(self, key: str, targets: np.ndarray, values: np.ndarray) -> float | None:
+        return class_scores(targets, self.decide(values), values)[key]
 
     def details(self, targets: np.ndarray, values: np.ndarray) -> dict[str, Any]:
         return {"confusion": metrics.confusion(targets, self.decide(values), self.outputs).tolist()}

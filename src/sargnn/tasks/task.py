@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from sargnn.data.graphs import GraphSet
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from sargnn.tasks.calibration import Calibration
 
-__all__ = ["Metric", "Task", "Verdict"]
+__all__ = ["Metric", "Task", "Verdict", "per_graph"]
 
 
 class Metric(NamedTuple):
@@ -30,6 +31,8 @@ class Metric(NamedTuple):
     """How it is written, a format string."""
     note: str = ""
     """What it means, in a few words."""
+    lower: bool = False
+    """Whether lower is better."""
 
     def shown(self, scores: Mapping[str, Any]) -> str:
         """
@@ -65,7 +68,7 @@ class Task(ABC):
     kind: ClassVar[str]
     """The name in a model folder."""
     score_name: ClassVar[str]
-    """The score that can select an epoch beside the loss; higher is better."""
+    """The score of every epoch beside the loss, as :meth:`graph_scores` gives it."""
     link: ClassVar[Literal["softmax", "sigmoid", "identity"]] = "identity"
     """What a model's outputs mean, by which an ensemble averages them: see :func:`sargnn.nn.ensemble.vote`."""
     metrics: ClassVar[tuple[Metric, ...]]
@@ -92,7 +95,7 @@ class Task(ABC):
 
     @abstractmethod
     def targets(self, graphs: GraphSet) -> np.ndarray:
-        """The true values, one row per graph, as :meth:`loss` takes them; refuses graphs that lack them."""
+        """The true values, one row per graph; refuses graphs that lack them."""
 
     @abstractmethod
     def strata(self, targets: np.ndarray) -> np.ndarray:
@@ -102,6 +105,18 @@ class Task(ABC):
     def check_training(self, targets: np.ndarray, train: np.ndarray) -> list[str]:
         """Refuse training graphs that teach nothing; what is worth telling about the others, as notes."""
 
+    def fitted(self, targets: np.ndarray, loss: str = "huber") -> Task:
+        """This task with what it learns from the ``targets`` of the training graphs; ``loss``: that of numbers."""
+        return self
+
+    def encode(self, targets: np.ndarray) -> np.ndarray:
+        """The targets as :meth:`loss` takes them."""
+        return targets
+
+    def decode(self, encoded: np.ndarray) -> np.ndarray:
+        """The targets that :meth:`encode` was given."""
+        return encoded
+
     # --- training
 
     @abstractmethod
@@ -110,20 +125,33 @@ class Task(ABC):
 
     @abstractmethod
     def losses(self, outputs: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
-        """The loss of each graph: outputs ``[..., B, outputs]``, targets ``[B, ...]`` -> ``[..., B]``."""
+        """The loss of each graph, or of each of its targets: outputs ``[..., B, outputs]``, targets ``[B, ...]`` ->
+        ``[..., B]`` or ``[..., B, T]``. It is finite where a target is missing."""
 
     @abstractmethod
     def weights(self, targets: Tensor, balance: Tensor | None) -> Tensor:
-        """How much each graph counts in the mean of the losses, ``[B]``; all alike without a ``balance``."""
+        """How much each loss counts in their mean, ``[B]`` or ``[B, T]``: 0 where a target is missing, the others all
+        alike without a ``balance``."""
 
-    def loss(self, outputs: Tensor, targets: Tensor, balance: Tensor | None = None, smoothing: float = 0.0) -> Tensor:
-        """The weighted mean of :meth:`losses` over graphs and, where there are some, members of an ensemble."""
-        weights = self.weights(targets, balance).expand(outputs.shape[:-1])
-        return (self.losses(outputs, targets, smoothing) * weights).sum() / weights.sum()
+    def loss(
+        self,
+        outputs: Tensor,
+        targets: Tensor,
+        balance: Tensor | None = None,
+        smoothing: float = 0.0,
+        graphs: Tensor | None = None,
+    ) -> Tensor:
+        """The weighted mean of :meth:`losses` over all that is there: graphs, targets, members of an ensemble.
+
+        ``graphs`` ``[B]``: how much each graph counts; all alike without."""
+        losses = self.losses(outputs, targets, smoothing)
+        weights = per_graph(self.weights(targets, balance), graphs).expand_as(losses)
+        return (losses * weights).sum() / weights.sum().clamp(min=torch.finfo(losses.dtype).tiny)
 
     @abstractmethod
     def graph_scores(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Each graph's contribution ``[..., B]`` to the score: their mean is the score called :attr:`score_name`."""
+        """The contribution of each graph, or of each target of each graph, to the score called :attr:`score_name`,
+        which is their mean over what is there."""
 
     # --- predictions
 
@@ -138,6 +166,11 @@ class Task(ABC):
     @abstractmethod
     def measure(self, targets: np.ndarray, values: np.ndarray) -> dict[str, Any]:
         """Every one of :attr:`metrics`, and the ends ``low`` and ``high`` of the headline's 95 % interval."""
+
+    def score(self, key: str, targets: np.ndarray, values: np.ndarray) -> float | None:
+        """One of :attr:`metrics` alone; none where it is not defined."""
+        found: float | None = self.measure(targets, values)[key]
+        return found
 
     @abstractmethod
     def details(self, targets: np.ndarray, values: np.ndarray) -> dict[str, Any]:
@@ -187,3 +220,15 @@ class Task(ABC):
     @abstractmethod
     def from_json(cls, content: Mapping[str, Any]) -> Task:
         """Read :meth:`to_json` back."""
+
+
+def per_graph(weights: Tensor, graphs: Tensor | None) -> Tensor:
+    """The weights ``[..., B]`` or ``[..., B, T]`` of losses times those of their graphs, ``[..., B]``, where there are
+    some.
+
+    >>> per_graph(torch.ones(2, 3), torch.tensor([1.0, 0.5])).tolist()
+    [[1.0, 1.0, 1.0], [0.5, 0.5, 0.5]]
+    """
+    if graphs is None:
+        return weights
+    return weights * (graphs if weights.ndim == graphs.ndim else graphs.unsqueeze(-1))

@@ -71,16 +71,24 @@ class TrainingConfig:
     """The period of the schedules step and plateau."""
     patience: int = 50
     """Epochs without improvement before training stops; 0: never."""
-    monitor: Literal["loss", "accuracy", "last"] = "loss"
-    """The validation score whose best epoch is kept; last: none decides, the last epoch is kept."""
+    monitor: Literal[
+        "loss", "accuracy", "balanced_accuracy", "auroc", "average_precision", "f1", "mcc", "brier", "log_loss",
+        "rmse", "mae", "r2", "spearman", "last",
+    ] = "loss"  # fmt: skip
+    """The validation score whose best epoch is kept: the loss or a metric of the task; last: none decides, the last
+    epoch is kept."""
     policy: Literal["joint", "alternating"] = "joint"
     """Train all parameters at once, or the backbone and the memory in turns with the other frozen."""
     alternate_epochs: int = 1
     """Length of a turn of the alternating policy."""
     class_weights: Literal["none", "balanced"] = "none"
-    """balanced: a class counts in inverse proportion to its training graphs."""
+    """balanced: a class counts in inverse proportion to its training graphs; of a binary target, the positives count as
+    much as the negatives."""
     sampling: Literal["shuffled", "balanced"] = "shuffled"
     """shuffled: every training graph once per epoch; balanced: as many draws, equally many of every class."""
+    number_loss: Literal["huber", "squared"] = "huber"
+    """The loss of measured numbers. huber: beyond one standard deviation it grows linearly, so that single large errors
+    count less."""
     label_smoothing: float = 0.0
     """Fraction of the target that is spread evenly over all classes."""
     saliency_weight: float = 0.0
@@ -235,15 +243,35 @@ def _epoch(
     # Without validation graphs, the training graphs select the epoch.
     watched = fold.validation if len(fold.validation) else fold.train
     outputs = predict_outputs(state.model, data, watched).outputs
-    assert data.y is not None
-    y = data.y[torch.as_tensor(watched, device=data.device)]
-    loss, score = state.task.loss(outputs, y).item(), state.task.graph_scores(outputs, y).mean().item()
-    if not isfinite(loss):
+    scores = _validation_scores(state.task, data, watched, outputs, config)
+    if not isfinite(loss := scores["validation_loss"]):
         raise _diverged(f"validation loss is {loss} after epoch {epoch}", state)
+    seconds = time.perf_counter() - start
+    return {"epoch": epoch, "train_loss": train_loss, **scores, "learning_rate": rate, "seconds": seconds}
+
+
+def _validation_scores(
+    task: Task, data: TensorSet, watched: np.ndarray, outputs: Tensor, config: TrainingConfig
+) -> Row:
+    """The loss, the score of the task, and the monitored metric."""
+    assert data.y is not None
+    at = torch.as_tensor(watched, device=data.device)
+    y, graphs = data.y[at], None if data.weights is None else data.weights[at]
+    there, score = task.weights(y, None), task.graph_scores(outputs, y)
+    mean = (score * there).sum() / there.double().sum().clamp(min=1)
     return {
-        "epoch": epoch, "train_loss": train_loss, "validation_loss": loss, f"validation_{state.task.score_name}": score,
-        "learning_rate": rate, "seconds": time.perf_counter() - start,
-    }  # fmt: skip
+        "validation_loss": task.loss(outputs, y, graphs=graphs).item(),
+        f"validation_{task.score_name}": mean.item(),
+        **monitored_metric(task, y, outputs, config),
+    }
+
+
+def monitored_metric(task: Task, y: Tensor, outputs: Tensor, config: TrainingConfig) -> Row:
+    """The metric that decides, if neither the loss nor the score of every epoch does; none where it is not defined."""
+    if not has_extra_metric(task, config):
+        return {}
+    value = task.score(config.monitor, task.decode(y.cpu().numpy()), task.predict(outputs))
+    return {f"validation_{config.monitor}": value}
 
 
 def _diverged(what: str, state: TrainingState) -> Diverged:
@@ -290,7 +318,7 @@ def loss_of(
     assert batch.y is not None
     encoding = model.encode(batch)
     outputs = model.head(encoding.graph)  # [B, O], or of each member of an ensemble [M, B, O]
-    loss = task.loss(outputs, batch.y, balance, config.label_smoothing)
+    loss = task.loss(outputs, batch.y, balance, config.label_smoothing, batch.weights)
     if config.saliency_weight:
         loss = loss + config.saliency_weight * saliency_divergence(batch, encoding.saliency, config.saliency_layers)
     return loss if encoding.loss is None else loss + encoding.loss
@@ -341,6 +369,19 @@ def learning_blocks(model: GraphModel, policy: str) -> list[list[nn.Parameter]]:
     if policy == "alternating" and len(blocks) == 1:
         raise InputError("training.policy: got alternating for a model of a single block, expected joint")
     return [[p for p in block if p.requires_grad] for block in blocks]
+
+
+def has_extra_metric(task: Task, config: TrainingConfig) -> bool:
+    """Whether a metric decides that is neither the loss nor the score of every epoch."""
+    return config.monitor not in ("loss", "last", task.score_name)
+
+
+def check_monitor(task: Task, config: TrainingConfig) -> None:
+    """Refuse a metric that the task does not have."""
+    known = ["loss", "last", *(metric.key for metric in task.metrics)]
+    if config.monitor not in known:
+        expected = f"one of {', '.join(known)} for {task.kind}"
+        raise InputError(f"training.monitor: got {config.monitor}, expected {expected}")
 
 
 def _unfreeze(blocks: list[list[nn.Parameter]], turn: int | None = None) -> None:

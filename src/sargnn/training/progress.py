@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import cos, pi
+from math import cos, inf, pi
 from typing import TYPE_CHECKING, Any
+
+from sargnn.tasks.scores import LOWER
 
 if TYPE_CHECKING:
     from sargnn.training.loop import TrainingConfig
 
-__all__ = ["Progress", "Row", "validation_score"]
+__all__ = ["Progress", "Row", "monitored"]
 
 Row = dict[str, Any]
 
@@ -60,15 +62,18 @@ class Progress:
 
 
 def _loss(row: Row, config: TrainingConfig) -> float:
-    """The monitored value, lower being better."""
-    return -validation_score(row) if config.monitor == "accuracy" else float(row["validation_loss"])
+    """The monitored value, lower being better; infinite where it is not defined."""
+    value = row[monitored(config)]
+    if value is None:
+        return inf
+    return float(value) if config.monitor in ("loss", "last", *LOWER) else -float(value)
 
 
-def validation_score(row: Row) -> float:
-    """The validation score in the row of an epoch, whatever the task calls it; higher is better.
+def monitored(config: TrainingConfig) -> str:
+    """The field of an epoch's row that decides; the loss where the last epoch is kept, whatever it is.
 
-    >>> validation_score({"validation_loss": 0.5, "validation_accuracy": 0.8})
-    0.8
+    >>> from sargnn.training.loop import TrainingConfig
+    >>> monitored(TrainingConfig(monitor="auroc")), monitored(TrainingConfig(monitor="last"))
+    ('validation_auroc', 'validation_loss')
     """
-    names = (name for name in row if name.startswith("validation_") and name != "validation_loss")
-    return float(row[next(names)])
+    return "validation_loss" if config.monitor == "last" else f"validation_{config.monitor}"

@@ -24,7 +24,7 @@ from sargnn.tasks.calibration import Calibration
 from sargnn.training import model_folder
 from sargnn.training.calibration import save_calibration
 from sargnn.training.hardware import hardware, versions
-from sargnn.training.loop import TrainingState, check_supervision, fit
+from sargnn.training.loop import TrainingState, check_monitor, check_supervision, fit
 from sargnn.training.progress import Row
 from sargnn.training.report import training_report
 from sargnn.training.settings import DEFAULT_MODEL, Settings
@@ -76,6 +76,8 @@ class TrainingRun:
     folder: Path | None = None
     command: str | None = None
     """The command line of this run, for its report."""
+    notes: list[str] = field(default_factory=list)
+    """What the training graphs do not teach."""
     scores: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By part (train, validation, test, ...): graphs, what :meth:`Task.measure` gives, and saliency_auc where the truth
     is known. This and what follows is made by :meth:`finish`."""
@@ -104,19 +106,22 @@ class TrainingRun:
         """
         folder = None if folder is None else Path(folder)
         task = task or task_of(graphs)
+        check_monitor(task, settings.training)
         targets = task.targets(graphs)
         fold = fold or official(graphs) or holdout(graphs, seed=settings.training.seed, strata=task.strata(targets))
+        notes = task.check_training(targets, fold.train)
+        task = task.fitted(targets[fold.train], settings.training.number_loss)
         resumed = folder if folder is not None and model_folder.prepare(folder, resume) else None
         if resumed is None:
             trained = TrainedModel.untrained(settings, Encoder.fit(settings.data, graphs, fold.train), task)
         else:
             trained = _same_run(resumed, graphs, settings, fold)
         data = trained.tensors(graphs, device, often=True)
-        data.set_targets(targets)
+        data.set_targets(task.encode(targets))
         trained.model.to(device)
         check_supervision(trained.model, data, settings.training)
         state = TrainingState.start(trained.model, task, settings.training)
-        run = cls(graphs, fold, trained, data, state, folder, command)
+        run = cls(graphs, fold, trained, data, state, folder, command, notes)
         if resumed is not None:
             model_folder.load_checkpoint(resumed, state)
         if folder is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, prod
+from math import isfinite
 
 import numpy as np
 import torch
@@ -23,10 +23,19 @@ from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold
 from sargnn.tasks import Task, task_of
-from sargnn.training.loop import TrainingConfig, check_supervision, class_balance, epoch_order, saliency_divergence
+from sargnn.tasks.task import per_graph
+from sargnn.training.loop import (
+    TrainingConfig,
+    check_monitor,
+    check_supervision,
+    class_balance,
+    epoch_order,
+    saliency_divergence,
+)
 from sargnn.training.progress import Progress, Row
 from sargnn.training.settings import Settings
 from sargnn.training.trained_model import TrainedModel
+from sargnn.training.vectorized.assessment import Assessment, captured, cut
 from sargnn.training.vectorized.compiling import compiled
 from sargnn.training.vectorized.stacked_weights import Outputs, StackedWeights, of_each
 
@@ -38,8 +47,6 @@ CLIP_EPSILON = 1e-6
 """Of ``clip_grad_norm_``."""
 OWN = ("seed", "learning_rate", "weight_decay")
 """Fields of the training config in which members may differ."""
-ASSESSED = 8192
-"""Graphs, over all members and the models in them, that are evaluated at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,19 +76,27 @@ class ModelStack:
     """
 
     def __init__(
-        self, graphs: GraphSet, settings: Settings, members: Sequence[Member], device: torch.device | str = "cpu"
+        self,
+        graphs: GraphSet,
+        settings: Settings,
+        members: Sequence[Member],
+        device: torch.device | str = "cpu",
+        task: Task | None = None,
     ) -> None:
         self.members = list(members)
         self.config = _common_config(members)
         self.device = torch.device(device)
-        self.models = _untrained(graphs, settings, members)
+        task = task or task_of(graphs)
+        check_monitor(task, self.config)
+        targets = task.targets(graphs)
+        self.models = _untrained(graphs, settings, members, task, targets)
         used = np.unique(np.concatenate([part for m in members for part in (m.fold.train, m.fold.validation)]))
         layout = choose_layout(self.models[0].model.stacked_layouts, graphs.sizes[used], self.config.layout)
         self.task = self.models[0].task
-        targets = self.task.targets(graphs)
-        self.strata = self.task.strata(targets)
+        self.strata = task.strata(targets)
+        encoded = [trained.task.encode(targets) for trained in self.models]
         encoders = [trained.encoder for trained in self.models]
-        self.batches = make_stack(graphs, targets, encoders, used, layout, self.device)
+        self.batches = make_stack(graphs, encoded, encoders, used, layout, self.device)
         self.weights = StackedWeights([trained.model.to(self.device) for trained in self.models], self.config.policy)
         self.progress = [Progress() for _ in members]
         self.diverged: list[str | None] = [None] * len(members)
@@ -89,7 +104,8 @@ class ModelStack:
         self.stream = torch.cuda.Stream() if self.device.type == "cuda" else None
         self.size = _common_size(members)
         self.step = _TrainStep(self.weights, self.task, self.batches, self.config, members, self.size)
-        self.assess = _Assessment(self.weights, self.task, self.batches, members)
+        tasks, folds = [trained.task for trained in self.models], [member.fold for member in members]
+        self.assess = Assessment(self.weights, tasks, self.batches, folds, self.config)
         check_supervision(self.models[0].model, self.batches.data, self.config)
 
     def __iter__(self) -> Iterator[list[Row]]:
@@ -135,23 +151,23 @@ class ModelStack:
             train = member.fold.train
             strata = self.strata[train] if self.config.sampling == "balanced" else None
             orders.append(epoch_order(train, member.training.seed, self.epoch, strata))
-        parts = _cut(orders, self.size)
+        parts = cut(orders, self.size)
         self.step.start_epoch(self.rates, self.epoch, self.batches.room(parts))
         for rows in self.batches.rows(parts):
             self.step(rows)
 
-    def _record(self, losses: np.ndarray, scores: np.ndarray, seconds: float) -> list[Row]:
+    def _record(self, losses: np.ndarray, scores: list[Row], seconds: float) -> list[Row]:
         rows, better = [], np.zeros(len(self.members), bool)
         for k, member in enumerate(self.members):
-            loss, score = scores[k].tolist()
+            loss = scores[k]["validation_loss"]
             if self._done(k):
                 continue
             if not (isfinite(loss) and isfinite(losses[k])):
                 self.diverged[k] = f"loss is {losses[k]}, validation loss {loss} in epoch {self.epoch}"
                 continue
             row = {
-                "epoch": self.epoch, "train_loss": float(losses[k]), "validation_loss": loss,
-                f"validation_{self.task.score_name}": score, "learning_rate": self.rates[k], "seconds": seconds,
+                "epoch": self.epoch, "train_loss": float(losses[k]), **scores[k],
+                "learning_rate": self.rates[k], "seconds": seconds,
             }  # fmt: skip
             better[k] = self.progress[k].record(row, member.training)
             rows.append(row)
@@ -217,7 +233,7 @@ class _TrainStep:
             return self._compute(turn)
         if turn not in self.replays:
             mutable = [*self.weights.changing, self.first, self.second, self.counts, self.total]
-            self.replays[turn] = _captured(lambda: self._compute(turn), mutable)
+            self.replays[turn] = captured(lambda: self._compute(turn), mutable)
         return self.replays[turn]()
 
     def _compute(self, turn: int) -> None:
@@ -233,15 +249,16 @@ class _TrainStep:
         y, real = self.batches.targets(rows)
         graphs = real.sum(1)
         logits, saliency, own = self._forward(fields, graphs > 0)
-        weights = real * self._graph_weights(y)
+        weights = per_graph(self._loss_weights(y), self.batches.graph_weights(rows))
         losses = self.task.losses(logits, y.unsqueeze(1), self.config.label_smoothing).mean(1)
-        loss: Tensor = (losses * weights).sum(1) / weights.sum(1).clamp(min=torch.finfo(weights.dtype).tiny)
+        total = weights.flatten(1).sum(1).clamp(min=torch.finfo(weights.dtype).tiny)
+        loss: Tensor = (losses * weights).flatten(1).sum(1) / total
         if self.config.saliency_weight:
             loss = loss + self.config.saliency_weight * self._divergence(fields, saliency)
         return sum(own, loss), graphs
 
-    def _graph_weights(self, y: Tensor) -> Tensor:
-        """``[K, B]``: the weight of each graph for each member."""
+    def _loss_weights(self, y: Tensor) -> Tensor:
+        """``[K, B]`` or ``[K, B, T]``: how much each loss counts for each member."""
         if self.config.class_weights == "none":
             return self.task.weights(y, None)
         return torch.stack([self.task.weights(own, balance) for own, balance in zip(y, self.balance, strict=True)])
@@ -289,72 +306,6 @@ class _TrainStep:
         flat.addcdiv_(rate * first, second.sqrt() + EPSILON * spread, value=-1)
 
 
-class _Assessment:
-    """Validation loss and score of all members, in eval mode."""
-
-    def __init__(self, weights: StackedWeights, task: Task, batches: BatchStack, members: Sequence[Member]) -> None:
-        self.weights, self.task, self.batches = weights, task, batches
-        # Without validation graphs, the training graphs select the epoch.
-        watched = [m.fold.validation if len(m.fold.validation) else m.fold.train for m in members]
-        chunks = -(-max(map(len, watched)) * prod(weights.shape) // ASSESSED)
-        parts = _cut(watched, -(-max(map(len, watched)) // chunks))
-        self.chunks, self.room = batches.rows(parts), batches.room(parts)
-        self.sums = torch.zeros(len(members), 2, device=batches.device, dtype=torch.float64)
-        self.counts = torch.tensor([[len(graphs)] for graphs in watched], device=batches.device)
-        self.rows = self.chunks[0].clone()
-        self.replay: Callable[[], None] | None = None
-
-    def scores(self) -> np.ndarray:
-        """``[K, 2]``: loss and score."""
-        return (self.sums / self.counts).cpu().numpy()
-
-    def __call__(self) -> None:
-        self.sums.zero_()
-        for rows in self.chunks:
-            self.rows.copy_(rows)
-            if self.batches.device.type != "cuda":
-                self._compute()
-                continue
-            if self.replay is None:
-                self.replay = _captured(self._compute, [self.sums])
-            self.replay()
-
-    @torch.no_grad()
-    def _compute(self) -> None:
-        fields = self.batches.fields(self.rows, self.room)
-        y, real = self.batches.targets(self.rows)
-        logits, _, _ = self.weights.forward(self.batches, fields, self.rows.shape[1], train=False)
-        self.sums[:, 0] += torch.where(real, self.task.losses(logits, y), 0).sum(1)
-        self.sums[:, 1] += torch.where(real, self.task.graph_scores(logits, y), 0).sum(1)
-
-
-def _cut(graphs: list[np.ndarray], width: int) -> np.ndarray:
-    """``[parts, K, width]``: the graphs of each member in parts, filled up with -1."""
-    longest = max(map(len, graphs))
-    rows = np.full((len(graphs), longest + -longest % width), -1)
-    for row, own in zip(rows, graphs, strict=True):
-        row[: len(own)] = own
-    return rows.reshape(len(graphs), -1, width).swapaxes(0, 1)
-
-
-def _captured(compute: Callable[[], None], mutable: list[Tensor]) -> Callable[[], None]:
-    """``compute`` as a CUDA graph. Warming up runs it for real, so the ``mutable`` tensors are restored afterwards."""
-    before = [tensor.detach().clone() for tensor in mutable]
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            compute()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        compute()
-    with torch.no_grad():
-        for tensor, value in zip(mutable, before, strict=True):
-            tensor.copy_(value)
-    return graph.replay
-
-
 def _common_config(members: Sequence[Member]) -> TrainingConfig:
     """The training config of all members, which may differ only in ``OWN``."""
     first = members[0].training
@@ -371,16 +322,19 @@ def _common_size(members: Sequence[Member]) -> int:
     return sizes.pop()
 
 
-def _untrained(graphs: GraphSet, settings: Settings, members: Sequence[Member]) -> list[TrainedModel]:
-    """Every member's model with weights drawn from its seed and its encoder fitted on its training graphs."""
+def _untrained(
+    graphs: GraphSet, settings: Settings, members: Sequence[Member], task: Task, targets: np.ndarray
+) -> list[TrainedModel]:
+    """Every member's model with weights drawn from its seed, its encoder and task fitted on its training graphs."""
     encoders: dict[bytes, Encoder] = {}
-    models, task = [], task_of(graphs)
+    models = []
     for member in members:
         key = member.fold.train.tobytes()
         if key not in encoders:
             encoders[key] = Encoder.fit(settings.data, graphs, member.fold.train)
         own = replace(settings, training=member.training)
-        models.append(TrainedModel.untrained(own, encoders[key], task))
+        fitted = task.fitted(targets[member.fold.train], member.training.number_loss)
+        models.append(TrainedModel.untrained(own, encoders[key], fitted))
     if len({m.encoder.width for m in models}) > 1:
         raise ValueError("members of a stack must have inputs of equal width: set data.max_degree")
     return models

@@ -1,0 +1,66 @@
+"""Charts of predictions against the truth: a score of each target, parity of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from sargnn.viz.style import ACCENT, INK, LINE, house_style, printable
+
+__all__ = ["parity", "target_bars"]
+
+MOST_TARGETS = 40
+"""Bars of a chart."""
+MOST_PANELS = 6
+"""Panels of a chart."""
+
+
+@house_style()
+def target_bars(names: Sequence[str], values: Sequence[float | None], score: str, *, chance: float = 0.0) -> Figure:
+    """One score of each target as a bar from ``chance`` on; a target without a value has none.
+
+    >>> target_bars(["a", "b"], [0.9, None], "AUROC", chance=0.5).axes[0].get_title(loc="left")
+    'AUROC of each target'
+    """
+    shown = [(name, value) for name, value in zip(names, values, strict=True)][:MOST_TARGETS]
+    figure = Figure(figsize=(4.6, max(1.6, 0.3 * len(shown) + 0.9)), layout="constrained")
+    axes = figure.subplots()
+    for row, (_, value) in enumerate(shown):
+        if value is not None:
+            axes.barh(row, value - chance, left=chance, height=0.6, color=ACCENT)
+            axes.text(max(value, chance), row, f" {value:.2f}", va="center", color=INK, fontsize=8)
+    axes.set_yticks(range(len(shown)), [printable(name, 24) for name, _ in shown])
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    axes.set_xlim(chance, 1.12)
+    axes.tick_params(axis="y", length=0, labelcolor=INK)
+    more = len(names) - len(shown)
+    axes.set_title(f"{score} of each target" + (f" ({more} not shown)" if more else ""))
+    return figure
+
+
+@house_style()
+def parity(true: np.ndarray, predicted: np.ndarray, names: Sequence[str]) -> Figure:
+    """Predicted against true numbers ``[G, T]``, a panel for each target; the line is where they agree.
+
+    >>> parity(np.array([[1.0], [2.0]]), np.array([[1.1], [1.8]]), ["logS"]).axes[0].get_xlabel()
+    'true'
+    """
+    names = names[:MOST_PANELS]
+    columns = min(len(names), 2)
+    rows = -(-len(names) // columns)
+    figure = Figure(figsize=(4.2 * columns, 4.0 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for column, (axes, name) in enumerate(zip(panels, names, strict=False)):
+        there = ~np.isnan(true[:, column])
+        x, y = true[there, column], predicted[there, column]
+        both = np.concatenate([x, y]) if len(x) else np.array([0.0, 1.0])
+        axes.plot([both.min(), both.max()], [both.min(), both.max()], color=LINE, linewidth=1.2)
+        axes.scatter(x, y, s=9, alpha=0.6, color=ACCENT, linewidths=0)
+        axes.set_title(printable(name, 40))
+        axes.set_xlabel("true")
+        axes.set_ylabel("predicted")
+    for axes in panels[len(names) :]:
+        axes.set_axis_off()
+    return figure
