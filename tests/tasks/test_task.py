@@ -197,5 +197,5 @@ def test_the_trainer_of_many_models_takes_it_too(unlabelled: GraphSet, monkeypat
 
 
 def test_a_task_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(InputError, match="task: got 'colour', expected one of classification, size"):
+    with pytest.raises(InputError, match="task: got 'colour', expected one of classification, multilabel, regression, size"):
         task_from_json({"task": "colour"})

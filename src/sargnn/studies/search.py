@@ -23,7 +23,7 @@ from sargnn.errors import Diverged, InputError
 from sargnn.files import write_file
 from sargnn.tasks import task_of
 from sargnn.tasks.scores import LOWER
-from sargnn.training.loop import check_monitor
+from sargnn.training.monitor import check_monitor
 from sargnn.training.progress import monitored
 from sargnn.training.run import TrainingRun
 from sargnn.training.settings import Settings

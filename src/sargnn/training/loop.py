@@ -26,6 +26,7 @@ from sargnn.errors import Diverged, InputError
 from sargnn.nn.ensemble import vote
 from sargnn.nn.graph_model import GraphModel
 from sargnn.tasks import Task
+from sargnn.training.monitor import validation_scores
 from sargnn.training.progress import Progress, Row
 
 __all__ = ["Outputs", "TrainingConfig", "TrainingState", "fit", "predict_outputs"]
@@ -243,35 +244,11 @@ def _epoch(
     # Without validation graphs, the training graphs select the epoch.
     watched = fold.validation if len(fold.validation) else fold.train
     outputs = predict_outputs(state.model, data, watched).outputs
-    scores = _validation_scores(state.task, data, watched, outputs, config)
+    scores = validation_scores(state.task, data, watched, outputs, config)
     if not isfinite(loss := scores["validation_loss"]):
         raise _diverged(f"validation loss is {loss} after epoch {epoch}", state)
     seconds = time.perf_counter() - start
     return {"epoch": epoch, "train_loss": train_loss, **scores, "learning_rate": rate, "seconds": seconds}
-
-
-def _validation_scores(
-    task: Task, data: TensorSet, watched: np.ndarray, outputs: Tensor, config: TrainingConfig
-) -> Row:
-    """The loss, the score of the task, and the monitored metric."""
-    assert data.y is not None
-    at = torch.as_tensor(watched, device=data.device)
-    y, graphs = data.y[at], None if data.weights is None else data.weights[at]
-    there, score = task.weights(y, None), task.graph_scores(outputs, y)
-    mean = (score * there).sum() / there.double().sum().clamp(min=1)
-    return {
-        "validation_loss": task.loss(outputs, y, graphs=graphs).item(),
-        f"validation_{task.score_name}": mean.item(),
-        **monitored_metric(task, y, outputs, config),
-    }
-
-
-def monitored_metric(task: Task, y: Tensor, outputs: Tensor, config: TrainingConfig) -> Row:
-    """The metric that decides, if neither the loss nor the score of every epoch does; none where it is not defined."""
-    if not has_extra_metric(task, config):
-        return {}
-    value = task.score(config.monitor, task.decode(y.cpu().numpy()), task.predict(outputs))
-    return {f"validation_{config.monitor}": value}
 
 
 def _diverged(what: str, state: TrainingState) -> Diverged:
@@ -369,19 +346,6 @@ def learning_blocks(model: GraphModel, policy: str) -> list[list[nn.Parameter]]:
     if policy == "alternating" and len(blocks) == 1:
         raise InputError("training.policy: got alternating for a model of a single block, expected joint")
     return [[p for p in block if p.requires_grad] for block in blocks]
-
-
-def has_extra_metric(task: Task, config: TrainingConfig) -> bool:
-    """Whether a metric decides that is neither the loss nor the score of every epoch."""
-    return config.monitor not in ("loss", "last", task.score_name)
-
-
-def check_monitor(task: Task, config: TrainingConfig) -> None:
-    """Refuse a metric that the task does not have."""
-    known = ["loss", "last", *(metric.key for metric in task.metrics)]
-    if config.monitor not in known:
-        expected = f"one of {', '.join(known)} for {task.kind}"
-        raise InputError(f"training.monitor: got {config.monitor}, expected {expected}")
 
 
 def _unfreeze(blocks: list[list[nn.Parameter]], turn: int | None = None) -> None:

@@ -24,7 +24,8 @@ from sargnn.tasks.calibration import Calibration
 from sargnn.training import model_folder
 from sargnn.training.calibration import save_calibration
 from sargnn.training.hardware import hardware, versions
-from sargnn.training.loop import TrainingState, check_monitor, check_supervision, fit
+from sargnn.training.loop import TrainingState, check_supervision, fit
+from sargnn.training.monitor import check_monitor
 from sargnn.training.progress import Row
 from sargnn.training.report import training_report
 from sargnn.training.settings import DEFAULT_MODEL, Settings

@@ -13,7 +13,8 @@ from sargnn.batching.stacks import BatchStack
 from sargnn.data.splits import Fold
 from sargnn.tasks import Task
 from sargnn.tasks.task import per_graph
-from sargnn.training.loop import TrainingConfig, has_extra_metric, monitored_metric
+from sargnn.training.loop import TrainingConfig
+from sargnn.training.monitor import has_extra_metric, monitored_metric
 from sargnn.training.progress import Row
 from sargnn.training.vectorized.stacked_weights import StackedWeights
 

@@ -26,12 +26,12 @@ from sargnn.tasks import Task, task_of
 from sargnn.tasks.task import per_graph
 from sargnn.training.loop import (
     TrainingConfig,
-    check_monitor,
     check_supervision,
     class_balance,
     epoch_order,
     saliency_divergence,
 )
+from sargnn.training.monitor import check_monitor
 from sargnn.training.progress import Progress, Row
 from sargnn.training.settings import Settings
 from sargnn.training.trained_model import TrainedModel
