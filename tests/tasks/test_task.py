@@ -197,5 +197,6 @@ def test_the_trainer_of_many_models_takes_it_too(unlabelled: GraphSet, monkeypat
 
 
 def test_a_task_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(InputError, match="task: got 'colour', expected one of classification, multilabel, regression, size"):
+    kinds = "classification, multilabel, regression, size"
+    with pytest.raises(InputError, match=f"task: got 'colour', expected one of {kinds}"):
         task_from_json({"task": "colour"})
