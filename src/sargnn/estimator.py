@@ -135,7 +135,8 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise InputError(f"y: got one class only, {str(self.classes_[0])!r}, expected two or more")
-        graphs = replace(graphs, y=codes.astype(np.int64), classes=tuple(map(str, self.classes_)), part=None)
+        classes = tuple(map(str, self.classes_))
+        graphs = replace(graphs, y=codes.astype(np.int64), classes=classes, class_titles=(), part=None)
         settings = self._chosen_settings()
         fold = holdout(graphs, seed=settings.training.seed, validation=self.validation_fraction, test=0.0)
         run = TrainingRun.start(graphs, settings, fold=fold, device=find_device(self.device))

@@ -25,7 +25,7 @@ __all__ = ["archive_path", "data_folder", "fetch", "find_archive", "keep", "pars
 OFFICIAL = "https://www.chrsmrrs.com/graphkerneldatasets"
 """Where PyTorch Geometric downloads the TU sets from."""
 
-READER = "r2"
+READER = "r3"
 """Change it whenever the same zip would be read to another :class:`GraphSet`."""
 
 PATIENCE = 60.0

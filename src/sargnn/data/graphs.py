@@ -49,6 +49,7 @@ KINDS = {
 NAMES = (
     "name", "notes", "graph_names", "node_names", "smiles",
     "target_names", "graph_attribute_names", "node_attribute_names", "edge_attribute_names",
+    "class_titles", "node_label_titles", "edge_label_titles",
 )  # fmt: skip
 """Fields for people to read: not every form of file has them, so they are no part of the fingerprint."""
 
@@ -111,6 +112,12 @@ class GraphSet:
     """int64 [G]: graphs of one group belong in one part of a split."""
     smiles: tuple[str, ...] = ()
     """The molecule of each graph as it was written, or none where graphs are not molecules."""
+    class_titles: tuple[str, ...] = ()
+    """What people call the classes, where the file has numbers and their meaning is known; for drawings and pages."""
+    node_label_titles: tuple[str, ...] = ()
+    """The same of the node labels."""
+    edge_label_titles: tuple[str, ...] = ()
+    """The same of the edge labels."""
 
     def __len__(self) -> int:
         return len(self.node_ptr) - 1

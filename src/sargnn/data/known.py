@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,7 +10,10 @@ import numpy as np
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 
-__all__ = ["KNOWN", "KnownSet", "hide_truth", "mismatch", "with_knowledge"]
+__all__ = ["KNOWN", "KnownSet", "TITLES", "hide_truth", "mismatch", "with_knowledge", "with_titles"]
+
+TITLES = {"classes": "class_titles", "node_label_names": "node_label_titles", "edge_label_names": "edge_label_titles"}
+"""The names of a set, as its files have them, and what people call them."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +29,19 @@ class KnownSet:
     """Graphs in each of ``PARTS`` (see :mod:`sargnn.data.graphs`), in the order of the file."""
     attribute_is_truth: bool = False
     """The node attribute is the true saliency and gives the class away: it is never an input."""
+    class_titles: tuple[str, ...] = ()
+    """What the numbers of the files mean, for people: of classes, and of node and edge labels."""
+    node_label_titles: tuple[str, ...] = ()
+    edge_label_titles: tuple[str, ...] = ()
 
 
 KNOWN = {
-    "MUTAG": KnownSet(188, 3371, 7442, 2),
+    "MUTAG": KnownSet(
+        188, 3371, 7442, 2,
+        class_titles=("nonmutagen", "mutagen"),
+        node_label_titles=("C", "N", "O", "F", "I", "Cl", "Br"),
+        edge_label_titles=("aromatic", "single", "double", "triple"),
+    ),
     "ENZYMES": KnownSet(600, 19580, 74564, 6),
     "PROTEINS": KnownSet(1113, 43471, 162088, 2),
     "IMDB-BINARY": KnownSet(1000, 19773, 193062, 2),
@@ -40,11 +53,23 @@ KNOWN = {
 
 def with_knowledge(graphs: GraphSet) -> GraphSet:
     """What the files of a known set do not say, or say misleadingly."""
-    graphs = hide_truth(graphs)
+    graphs = with_titles(hide_truth(graphs))
     known = KNOWN.get(graphs.name)
     if known is None or not known.parts or mismatch(graphs, known):
         return graphs
     return replace(graphs, part=np.repeat(np.arange(len(known.parts), dtype=np.int8), known.parts))
+
+
+def with_titles(graphs: GraphSet) -> GraphSet:
+    """The set with the titles of a known set that bears its name and has as many classes and labels, numbered."""
+    if (known := KNOWN.get(graphs.name)) is None:
+        return graphs
+    titles = {}
+    for names, field in TITLES.items():
+        found, own = getattr(known, field), getattr(graphs, names)
+        if len(found) == len(own) and all(re.fullmatch("-?[0-9]+", name) for name in own):
+            titles[field] = getattr(graphs, field) or found
+    return replace(graphs, **titles)
 
 
 def mismatch(graphs: GraphSet, known: KnownSet) -> str:

@@ -24,7 +24,7 @@ from sargnn.data.io.graph_files import FORMS, graph_files_in, read_graph_files
 from sargnn.data.io.molecules import read_smiles
 from sargnn.data.io.tables import has_tables, read_tables
 from sargnn.data.io.tu import is_tu_folder, read_folder, read_zip
-from sargnn.data.known import KNOWN, KnownSet, hide_truth, mismatch, with_knowledge
+from sargnn.data.known import KNOWN, KnownSet, hide_truth, mismatch, with_knowledge, with_titles
 from sargnn.data.problems import Problems
 from sargnn.errors import InputError
 
@@ -196,7 +196,7 @@ def _read_path(path: Path, want: _Want) -> GraphSet:
         reader = read_tables if form == "tables" else read_graph_files
         return reader(path, want.problems, labels=want.labels, labelled=bool(want.labelled))
     if form == "graph set":
-        return GraphSet.open(path)
+        return with_titles(GraphSet.open(path))
     return with_knowledge(read_folder(path) if form == "TU folder" else read_zip(path, str(path)))
 
 
@@ -240,7 +240,7 @@ def _with_classes(graphs: GraphSet, labels: Sequence[Any] | np.ndarray) -> Graph
         raise InputError(f"labels: got {len(texts)} classes, expected {len(graphs)}, in {graphs.name}")
     names = sorted(set(texts), key=natural_order)
     index = {name: i for i, name in enumerate(names)}
-    return replace(graphs, y=np.array([index[text] for text in texts], np.int64), classes=tuple(names))
+    return replace(graphs, y=np.array([index[text] for text in texts], np.int64), classes=tuple(names), class_titles=())
 
 
 def _read_named(name: str) -> GraphSet:

@@ -28,9 +28,9 @@ from sargnn.systems.dss_gnn import DSSGNNConfig
 from sargnn.training.hardware import find_device
 from sargnn.training.run import TrainingRun, train
 from sargnn.training.settings import Settings
+from sargnn.viz.depiction import atom_positions, molecule_of
 from sargnn.viz.graph import draw_panel, node_diameter
 from sargnn.viz.layout import positions_of
-from sargnn.viz.molecules import are_molecules, molecule_positions
 
 __all__ = [
     "SALIENCY_FIGURES", "figure_dss_subgraphs", "figure_saliency_mutag", "figure_saliency_triangles", "saliency_notes",
@@ -245,7 +245,8 @@ def _draw(ax: Axes, one: GraphSet, positions: np.ndarray, values: np.ndarray, ma
 
 
 def _positions(one: GraphSet) -> np.ndarray:
-    return molecule_positions(one, 0) if are_molecules(one) else positions_of(one)
+    molecule = molecule_of(one, 0)
+    return positions_of(one) if molecule is None else atom_positions(molecule)
 
 
 def _with_symbols(one: GraphSet) -> GraphSet:
@@ -254,7 +255,7 @@ def _with_symbols(one: GraphSet) -> GraphSet:
     if symbols is None:
         return one
     names, labels = np.unique(symbols, return_inverse=True)
-    return replace(one, node_labels=labels, node_label_names=tuple(names.tolist()))
+    return replace(one, node_labels=labels, node_label_names=tuple(names.tolist()), node_label_titles=())
 
 
 SALIENCY_FIGURES: dict[str, Callable[..., dict[str, Any]]] = {

@@ -1,80 +1,110 @@
-"""Molecules drawn as molecules (extra: ``chem``): RDKit's two-dimensional layout, atoms highlighted by their saliency.
-
-Atoms and bonds are taken from the graph as they are; hydrogens that the data leaves out are not drawn.
-"""
+"""Molecules drawn as molecules (extra: ``chem``): RDKit's depiction, atoms coloured by their saliency, a colour scale."""
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
 import numpy as np
+from matplotlib.colors import to_rgb
 
-from sargnn.data.chemistry import atom_symbols, bond_orders
 from sargnn.data.graphs import GraphSet
-from sargnn.viz.graph import checked_saliency, shades_of
-from sargnn.viz.style import SALIENCY
+from sargnn.errors import InputError
+from sargnn.viz.depiction import molecule_of
+from sargnn.viz.graph import checked_saliency, colour_limits, shades_of
+from sargnn.viz.style import INK, MUTED, SALIENCY, printable
 
-__all__ = ["are_molecules", "draw_molecule", "molecule_positions"]
+__all__ = ["draw_molecule", "is_molecule"]
 
-SIZE = (680, 540)
+WIDTH, HEIGHT = 680, 540
+STRIP, LINE = 44, 24
+"""Heights of the colour scale and of a line of text."""
+BOND = 72
+"""The longest that a bond is drawn."""
+LARGEST = 24
+"""Letters of an atom, at most."""
+LETTERS = 16
+CAPTION = 72
+"""Size of a text, and most characters of a line."""
 DARKEST = 0.7
 """Of the colour scale: beyond it black symbols cannot be read."""
+STEPS = 64
 
 
-def are_molecules(graphs: GraphSet) -> bool:
-    """Whether the nodes are atoms of known symbols, and RDKit is there to draw them."""
-    return importlib.util.find_spec("rdkit") is not None and atom_symbols(graphs) is not None
+def is_molecule(graphs: GraphSet, graph: int) -> bool:
+    """Whether :func:`draw_molecule` can draw graph number ``graph``."""
+    return molecule_of(graphs, graph) is not None
 
 
-def draw_molecule(graphs: GraphSet, graph: int, saliency: np.ndarray, vector: bool = True, *, title: str = "") -> bytes:
-    """Molecule number ``graph`` with atoms coloured and sized by ``saliency`` [n]: the bytes of an SVG or PNG."""
+def draw_molecule(
+    graphs: GraphSet, graph: int, saliency: np.ndarray, vector: bool = True, *, title: str = "", caption: str = ""
+) -> bytes:
+    """Molecule number ``graph`` with atoms coloured and sized by ``saliency`` [n]: the bytes of an SVG or PNG.
+
+    Below it stand a colour scale, the ``title`` and the ``caption``, by default the SMILES or the name of the graph.
+    """
     from rdkit.Chem.Draw import rdMolDraw2D
 
-    one = graphs[graph]
-    molecule = _rdkit_molecule(one)
-    shades = shades_of(checked_saliency(saliency, one, graph, "saliency"))
-    colours = {atom: tuple(SALIENCY(DARKEST * value)[:3]) for atom, value in enumerate(shades.tolist())}
-    radii = {atom: 0.2 + 0.25 * value for atom, value in enumerate(shades.tolist())}
-    drawer = (rdMolDraw2D.MolDraw2DSVG if vector else rdMolDraw2D.MolDraw2DCairo)(*SIZE)
+    saliency = checked_saliency(saliency, graphs[graph], graph, "saliency")
+    if (molecule := molecule_of(graphs, graph)) is None:
+        raise InputError(f"got {graphs.called(graph)}, expected a molecule that RDKit can draw, in {graphs.name}")
+    lines = [text for text in (title, caption or caption_of(graphs, graph)) if text]
+    height = HEIGHT + STRIP + LINE * len(lines)
+    drawer = (rdMolDraw2D.MolDraw2DSVG if vector else rdMolDraw2D.MolDraw2DCairo)(WIDTH, height, WIDTH, HEIGHT, False)
     options: Any = drawer.drawOptions()
     options.useBWAtomPalette()
-    options.prepareMolsBeforeDrawing = False  # the atoms of a data file need not be valid chemistry
-    drawer.DrawMolecule(
-        molecule, legend=title, highlightAtoms=list(colours), highlightBonds=[],
-        highlightAtomColors=colours, highlightAtomRadii=radii,
+    options.padding = 0.07
+    options.fixedBondLength, options.maxFontSize = BOND, LARGEST
+    options.atomLabelDeuteriumTritium = True
+    shades = dict(enumerate(shades_of(saliency).tolist()))
+    rdMolDraw2D.PrepareAndDrawMolecule(
+        drawer, molecule, kekulize=_kekulizable(molecule), highlightAtoms=list(shades), highlightBonds=[],
+        highlightAtomColors={atom: tuple(SALIENCY(DARKEST * value)[:3]) for atom, value in shades.items()},
+        highlightAtomRadii={atom: 0.2 + 0.25 * value for atom, value in shades.items()},
     )  # fmt: skip
+    drawer.SetFontSize(LETTERS)
+    _draw_scale(drawer, HEIGHT, *colour_limits(saliency))
+    for row, text in enumerate(lines):
+        _write(drawer, printable(text, CAPTION), WIDTH / 2, HEIGHT + STRIP + LINE * (row + 0.4), MUTED if row else INK)
     drawer.FinishDrawing()
     drawn = drawer.GetDrawingText()
     return drawn.encode() if isinstance(drawn, str) else drawn
 
 
-def molecule_positions(graphs: GraphSet, graph: int) -> np.ndarray:
-    """float [n, 2]: where RDKit puts the atoms."""
-    return np.array(_rdkit_molecule(graphs[graph]).GetConformer().GetPositions())[:, :2]
+def caption_of(graphs: GraphSet, graph: int) -> str:
+    """The SMILES of a graph, and its name where that is another."""
+    names = [texts[graph] for texts in (graphs.graph_names, graphs.smiles) if texts]
+    return "  ".join(dict.fromkeys(names))
 
 
-def _rdkit_molecule(one: GraphSet) -> Any:
-    """A graph of one molecule as RDKit's, with its layout."""
+def _kekulizable(molecule: Any) -> bool:
+    """Whether aromatic rings can be drawn with single and double bonds; a query such as a broken ring cannot."""
     from rdkit import Chem
-    from rdkit.Chem import rdDepictor
 
-    symbols, orders = atom_symbols(one), bond_orders(one)
-    assert symbols is not None
-    molecule = Chem.RWMol()
-    for symbol in symbols.tolist():
-        atom = Chem.Atom(symbol)
-        atom.SetNoImplicit(True)
-        molecule.AddAtom(atom)
-    edges = set(zip(*one.edges.tolist(), strict=True))
-    for (source, target), order in zip(one.edges.T.tolist(), orders.tolist(), strict=True):
-        if source < target or (source > target and (target, source) not in edges):
-            molecule.AddBond(source, target, getattr(Chem.BondType, order.upper()))
-    for bond in molecule.GetBonds():
-        if bond.GetBondType() == Chem.BondType.AROMATIC:
-            for aromatic in (bond, bond.GetBeginAtom(), bond.GetEndAtom()):
-                aromatic.SetIsAromatic(True)
-    molecule.UpdatePropertyCache(strict=False)
-    Chem.FastFindRings(molecule)
-    rdDepictor.Compute2DCoords(molecule)
-    return molecule
+    try:
+        Chem.Kekulize(Chem.Mol(molecule))
+    except Chem.KekulizeException:
+        return False
+    return True
+
+
+def _draw_scale(drawer: Any, top: float, low: float, high: float) -> None:
+    """The colours of the atoms, from the least value to the largest."""
+    from rdkit.Geometry import Point2D
+
+    left, right, middle = 0.42 * WIDTH, 0.72 * WIDTH, top + STRIP / 2
+    step = (right - left) / STEPS
+    drawer.SetFillPolys(True)
+    drawer.SetLineWidth(0)
+    for i in range(STEPS):
+        drawer.SetColour(tuple(SALIENCY(DARKEST * i / (STEPS - 1))[:3]))
+        corners = [(left + i * step, middle - 6), (left + (i + 1) * step + 0.5, middle + 6)]
+        drawer.DrawRect(*(Point2D(*corner) for corner in corners), True)
+    _write(drawer, f"saliency   {low:.2g}", left - 12, middle, MUTED, align=2)
+    _write(drawer, f"{high:.2g}", right + 12, middle, MUTED, align=1)
+
+
+def _write(drawer: Any, text: str, x: float, y: float, colour: str, align: int = 0) -> None:
+    from rdkit.Geometry import Point2D
+
+    drawer.SetColour(to_rgb(colour))
+    drawer.DrawString(text, Point2D(x, y), align, True)

@@ -9,6 +9,7 @@
 ``NAME_node_attributes.txt``   real numbers of each node
 ``NAME_edge_labels.txt``       the category of each line of ``NAME_A.txt``
 ``NAME_edge_attributes.txt``   real numbers of each line of ``NAME_A.txt``
+``NAME_label_readme.txt``      what the numbers of the categories mean (:mod:`sargnn.data.io.label_readme`)
 =============================  =======================================================================
 
 The first two must be there. Nothing is unpacked to disk. An error names the file, the line and the graph (counted from
@@ -28,6 +29,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sargnn.data.graphs import EDGE_ARRAYS, NODE_ARRAYS, GraphSet, pointers, sort_edges
+from sargnn.data.io.label_readme import titles_of
 from sargnn.data.problems import MOST, InputErrors, Problem, Problems, merged_note, refused
 from sargnn.errors import InputError
 
@@ -37,7 +39,7 @@ AnyPath = TypeVar("AnyPath", bound=PurePath)
 
 KINDS = (
     "A", "graph_indicator", "graph_labels", "graph_attributes",
-    "node_labels", "node_attributes", "edge_labels", "edge_attributes",
+    "node_labels", "node_attributes", "edge_labels", "edge_attributes", "label_readme",
 )  # fmt: skip
 
 CATEGORIES = {
@@ -203,6 +205,8 @@ def _read(name: str, files: Mapping[str, TextFile], place: str) -> GraphSet:
             with problems.caught():
                 fields[f"{each}_attributes"] = _table(attributes, each, owner).reals()
     problems.stop()
+    if "label_readme" in files:
+        fields |= titles_of(files["label_readme"][1], fields)
     return assemble(name, graph, source, target, notes=notes, **fields)
 
 
