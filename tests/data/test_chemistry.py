@@ -46,6 +46,21 @@ def test_nitro_groups(symbols: str, bonds: list[tuple[int, int]], expected: set[
     assert set(np.flatnonzero(found).tolist()) == expected
 
 
+def test_one_odd_atom_in_twenty_is_no_reason_to_doubt_the_others() -> None:
+    names = ["C", "Lu", "U", "*", "R1"]
+    graphs = pack([(20, [])], node_labels=[0] * 16 + [1, 2, 3, 4], node_label_names=names)
+    assert (symbols := atom_symbols(graphs)) is not None
+    assert symbols.tolist() == ["C"] * 16 + ["Lu", "U", "*", ""]
+    assert atom_symbols(replace(graphs, node_labels=np.array([0] * 18 + [4, 4]))) is None
+
+
+def test_bonds_by_valence_have_the_words_of_their_orders() -> None:
+    water = molecule("HOH", (0, 1), (1, 2))
+    valences = replace(water, edge_labels=np.array([0, 0, 1, 1]), edge_label_names=("0", "1"))
+    assert bond_orders(valences).tolist() == ["single"] * 4  # numbers without a meaning
+    assert bond_orders(replace(valences, edge_label_titles=("1", "2"))).tolist() == ["single"] * 2 + ["double"] * 2
+
+
 def test_fused_rings_share_a_bond() -> None:
     hexagons = nx.Graph([(i, (i + 1) % 6) for i in range(6)] + [(0, 6), (6, 7), (7, 8), (8, 9), (9, 1)])
     found = fused_rings(hexagons)  # naphthalene
@@ -84,10 +99,12 @@ def test_every_molecule_of_mutag_has_a_nitro_group_and_the_mutagenic_ones_have_f
 
 def test_mutag_agrees_with_the_substructure_search_of_rdkit(mutag: GraphSet) -> None:
     chem = pytest.importorskip("rdkit.Chem", reason="needs RDKit (extra: chem)")
-    from sargnn.viz.molecules import _rdkit_molecule
+    from sargnn.viz.depiction import molecule_of
 
     nitro = chem.MolFromSmarts("[#6,#7]~[#7X3](~[#8X1])~[#8X1]")
     found = known_causes(mutag)["nitro groups"]
-    for g in range(0, len(mutag), 10):
-        atoms = {a for match in _rdkit_molecule(mutag[g]).GetSubstructMatches(nitro) for a in match[1:]}
+    molecules = {g: molecule for g in range(0, len(mutag), 10) if (molecule := molecule_of(mutag, g)) is not None}
+    assert len(molecules) > 15
+    for g, molecule in molecules.items():
+        atoms = {a for match in molecule.GetSubstructMatches(nitro) for a in match[1:]}
         assert set(np.flatnonzero(found[mutag.node_ptr[g] : mutag.node_ptr[g + 1]]).tolist()) == atoms

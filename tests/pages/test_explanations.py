@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from sargnn.data.graphs import pack
-from sargnn.pages.explanations import HEIGHT, WIDTH, Explanation, render_page
+from sargnn.data.sources import load
+from sargnn.pages.explanations import BOND, HEIGHT, WIDTH, Explanation, render_page
 from sargnn.tasks import Verdict
 
 EVIL = '</script><script>alert("x")</script>'
@@ -20,9 +26,19 @@ def page() -> str:
     graphs = pack(
         [(3, PATH), (1, [])], name="<two>", node_names=["a", EVIL, "c", "d"], graph_names=[EVIL, "dot"],
         node_labels=[0, 1, 0, 0], node_label_names=["round", "square"],
+        y=[0, 0], classes=["0", "1"], class_titles=["no", "yes"],
     )  # fmt: skip
     items = [
-        Explanation(0, Verdict("yes", 0.9), np.array([[0.2, 0.6, 0.2]]), "mean", np.array([0.1, 0.8, 0.1])),
+        Explanation(
+            0,
+            Verdict("1", 0.9),
+            np.array([[0.2, 0.6, 0.2]]),
+            "mean",
+            np.array([0.1, 0.8, 0.1]),
+            {"class": "1", "probability_0": 0.1, "probability_1": 0.9},
+            "0",
+            False,
+        ),
         Explanation(1, Verdict("no", 0.5), np.empty((0, 1)), "mean", np.ones(1)),
     ]
     return render_page(graphs, items)
@@ -41,8 +57,13 @@ def test_the_page_holds_the_graphs_their_names_and_all_values() -> None:
     assert first["names"] == ["a", EVIL, "c"]
     assert first["labels"] == ["round", "square", "round"]
     assert first["maps"] == {"mean": [0.1, 0.8, 0.1], "layer 0": [0.2, 0.6, 0.2]}
-    assert sorted(first["edges"]) == [[0, 1], [1, 2]]
-    assert first["verdict"] == "graph 0: predicted yes (90%)"
+    assert sorted(first["bonds"]) == [[0, 1, 1.0, 0, ""], [1, 2, 1.0, 0, ""]]
+    assert first["texts"] == [["round", 0.0], ["square", 0.0], ["round", 0.0]]
+    assert first["limits"]["mean"] == [0.0, 0.8]
+    assert first["verdict"] == "graph 0: predicted yes (90%), true no"
+    assert (first["predicted"], first["truth"], first["right"]) == ("yes", "no", False)
+    assert first["values"] == [["no", 0.1], ["yes", 0.9]]
+    assert (second["truth"], second["right"], second["values"]) == (None, None, [])
     assert second["verdict"] == "graph 1: predicted no (50%)"
     for graph in data["graphs"]:
         assert all(0 <= x <= WIDTH for x in graph["x"])
@@ -58,3 +79,54 @@ def test_names_of_the_data_cannot_run_and_nothing_is_fetched() -> None:
     assert not re.search(r'(src|href)="(?!data:,)', text)
     assert "innerHTML" not in text
     assert set(re.findall(r"https?://[^\"]*", text)) == {"http://www.w3.org/2000/svg"}
+
+
+def test_molecules_have_their_bonds_texts_and_smiles(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit", reason="needs RDKit (extra: chem)")
+    (tmp_path / "two.csv").write_text("smiles,label\nC[C@@H](N)C(=O)[O-],0\nCC,1\n")
+    graphs = load(tmp_path / "two.csv")
+    items = [
+        Explanation(g, Verdict("0", 0.9), np.empty((0, n)), "mean", np.ones(n) / n) for g, n in enumerate(graphs.sizes)
+    ]
+    alanine, ethane = content(render_page(graphs, items))["graphs"]
+    assert alanine["molecule"]
+    assert alanine["caption"] == "C[C@@H](N)C(=O)[O-]"
+    assert sorted(text for text, _ in alanine["texts"] if text)[-2:] == ["O", "O⁻"]
+    assert sorted(order for _, _, order, *_ in alanine["bonds"]) == [1, 1, 1, 1, 2]
+    assert sum(bool(wedge) for *_, wedge in alanine["bonds"]) == 1
+    (ax, bx), (ay, by) = ethane["x"], ethane["y"]
+    assert np.hypot(ax - bx, ay - by) == pytest.approx(BOND, abs=0.2)
+
+
+def test_the_page_works_in_a_browser(tmp_path: Path) -> None:
+    """Filters hide what they should, and the drawing has every node and bond: asked of a real browser."""
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("needs chromium on the path")
+    probe = """
+const all = (what) => [...document.querySelectorAll(what)];
+const pick = (select, value) => { select.value = value; select.dispatchEvent(new Event("change")); };
+const seen = () => all("nav button").filter((button) => !button.hidden).map((button) => button.textContent);
+const found = { filters: all("#filters label").map((label) => label.firstChild.textContent), all: seen(),
+  circles: all("circle").length, bonds: all("svg .edge").length, rows: all("#values tr").length,
+  verdict: document.getElementById("verdict").textContent, scale: document.getElementById("scale").textContent };
+pick(all("#filters select").at(-1), "wrong");
+found.wrong = seen();
+pick(all("#filters select").at(-1), "right");
+found.right = seen();
+document.title = JSON.stringify(found);
+"""
+    text = page()
+    end = text.rindex("</script>")
+    path = tmp_path / "page.html"
+    path.write_text(text[:end] + probe + text[end:])
+    run = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'user'}", "--dump-dom"]
+    done = subprocess.run([*run, path.as_uri()], capture_output=True, text=True, timeout=120, check=True)
+    title = re.search("<title>(.*?)</title>", done.stdout, re.DOTALL)
+    assert title, done.stderr[-500:]
+    found = json.loads(html.unescape(title[1]))
+    assert found == {
+        "filters": ["predicted", "prediction", "name"], "all": [EVIL, "dot"], "wrong": [EVIL], "right": [],
+        "circles": 3, "bonds": 2, "rows": 2, "verdict": "graph 0: predicted yes (90%), true no",
+        "scale": "saliency00.8",
+    }  # fmt: skip

@@ -12,6 +12,7 @@ import pytest
 
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.graphs import GraphSet, pack
+from sargnn.data.known import with_titles
 from sargnn.data.synthetic import triangles
 from sargnn.reproduction.paper import PRESETS, Preset
 from sargnn.reproduction.saliency_figures import (
@@ -33,11 +34,12 @@ def molecules(count: int = 30) -> GraphSet:
     """Naphthalenes (class 1) and hexagons (class -1) with the names of MUTAG, all of carbon."""
     rings = [NAPHTHALENE if g % 2 else [(i, (i + 1) % 6) for i in range(6)] for g in range(count)]
     sizes = [10 if g % 2 else 6 for g in range(count)]
-    return pack(
+    graphs = pack(
         [(n, [*bonds, *((b, a) for a, b in bonds)]) for n, bonds in zip(sizes, rings, strict=True)],
         name="MUTAG", y=np.arange(count) % 2, classes=["-1", "1"],
         node_labels=[0] * sum(sizes), node_label_names=map(str, range(7)),
     )  # fmt: skip
+    return with_titles(graphs)
 
 
 def test_the_worst_nodes_are_those_far_from_their_true_place() -> None:

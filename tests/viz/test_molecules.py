@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from sargnn.data.graphs import GraphSet, pack
+from sargnn.data.known import with_titles
+from sargnn.data.sources import load
 from sargnn.errors import InputError
-from sargnn.viz.molecules import are_molecules, draw_molecule, molecule_positions
+from sargnn.viz.molecules import CAPTION, caption_of, draw_molecule, is_molecule
 
 pytest.importorskip("rdkit", reason="needs RDKit (extra: chem)")
 
@@ -18,41 +22,64 @@ BONDS = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (5, 6), (6, 7), (6, 8)]
 SYMBOLS = [0, 0, 0, 0, 0, 0, 1, 2, 2]
 
 
-def nitrobenzene(**fields: object) -> GraphSet:
+def nitrobenzene() -> GraphSet:
     """With the labels of MUTAG's files."""
     edges = [*BONDS, *((b, a) for a, b in BONDS)]
-    graphs = pack([(9, edges)], name="MUTAG", node_labels=SYMBOLS, node_label_names=map(str, range(7)), **fields)
-    orders = {(a, b): 0 if max(a, b) < 6 else 1 if (a, b) == (5, 6) else 2 for a, b in BONDS}
+    graphs = pack([(9, edges)], name="MUTAG", node_labels=SYMBOLS, node_label_names=map(str, range(7)))
+    orders = {ends: 0 if max(ends) < 6 else 2 if ends == (6, 7) else 1 for ends in BONDS}
     labels = np.array([orders.get((a, b), orders.get((b, a))) for a, b in graphs.edges.T.tolist()])
-    from dataclasses import replace
+    return with_titles(replace(graphs, edge_labels=labels, edge_label_names=("0", "1", "2", "3")))
 
-    return replace(graphs, edge_labels=labels, edge_label_names=("0", "1", "2", "3"))
+
+def circles_of(svg: bytes) -> list[str]:
+    """The fill of every highlighted atom, in the order of the atoms."""
+    found = [e for e in ElementTree.fromstring(svg).iter() if e.tag.endswith("ellipse")]
+    return [re.findall(r"fill:#([0-9A-F]{6})", circle.get("style", ""))[0] for circle in found]
 
 
 def test_a_molecule_is_drawn_with_its_symbols_and_the_salient_atom_is_darkest() -> None:
     graphs = nitrobenzene()
-    assert are_molecules(graphs)
+    assert is_molecule(graphs, 0)
     saliency = np.full(9, 0.05)
     saliency[6] = 0.6
-    svg = draw_molecule(graphs, 0, saliency, title="graph 0").decode()
-    root = ElementTree.fromstring(svg)
-    circles = [e for e in root.iter() if e.tag.endswith("ellipse")]
-    assert len(circles) == 9
-    fills = [re.findall(r"#([0-9A-F]{6})", c.get("style", ""))[0] for c in circles]
+    svg = draw_molecule(graphs, 0, saliency, title="graph 0")
+    fills = circles_of(svg)
+    assert len(fills) == 9
     light = [sum(int(fill[i : i + 2], 16) for i in (0, 2, 4)) for fill in fills]
     assert light.index(min(light)) == 6
     assert draw_molecule(graphs, 0, saliency, vector=False).startswith(b"\x89PNG")
-    assert svg == draw_molecule(graphs, 0, saliency, title="graph 0").decode()
+    assert svg == draw_molecule(graphs, 0, saliency, title="graph 0")
 
 
-def test_atoms_lie_apart_in_two_dimensions() -> None:
-    points = molecule_positions(nitrobenzene(), 0)
-    assert points.shape == (9, 2)
-    apart = np.linalg.norm(points[:, None] - points, axis=-1)[~np.eye(9, dtype=bool)]
-    assert apart.min() > 0.5
+def test_the_colour_scale_ends_at_the_darkest_atom_and_texts_add_lines() -> None:
+    graphs, saliency = nitrobenzene(), np.eye(9)[6]
+    heights = {}
+    for lines, texts in enumerate(({"caption": ""}, {"caption": "a"}, {"caption": "a", "title": "b"})):
+        svg = draw_molecule(graphs, 0, saliency, title=texts.get("title", ""), caption=texts["caption"])
+        root = ElementTree.fromstring(svg)
+        heights[lines] = int(root.get("height", "0px").removesuffix("px"))
+        steps = re.findall(r"fill:#([0-9A-F]{6});fill-rule:evenodd", svg.decode())
+        assert circles_of(svg)[6] in steps
+    assert heights[1] - heights[0] == heights[2] - heights[1] > 0
+
+
+def test_the_caption_is_the_name_and_the_smiles(tmp_path: Path) -> None:
+    (tmp_path / "two.csv").write_text("smiles,label\nCCO,0\nCCN,1\n")
+    graphs = load(tmp_path / "two.csv")
+    assert caption_of(graphs, 1) == "CCN"
+    assert caption_of(replace(graphs, graph_names=("ethanol", "amine")), 0) == "ethanol  CCO"
+    assert caption_of(nitrobenzene(), 0) == ""
+    saliency = np.ones(3) / 3
+    named = draw_molecule(graphs, 0, saliency)
+    assert named == draw_molecule(graphs, 0, saliency, caption="CCO") != draw_molecule(graphs, 0, saliency, caption="")
+    cut = "x" * (CAPTION - 1) + "…"
+    assert draw_molecule(graphs, 0, saliency, caption="x" * 500) == draw_molecule(graphs, 0, saliency, caption=cut)
 
 
 def test_other_graphs_are_no_molecules_and_wrong_sizes_are_refused() -> None:
-    assert not are_molecules(pack([(1, [])]))
+    dot = pack([(1, [])], name="dots")
+    assert not is_molecule(dot, 0)
+    with pytest.raises(InputError, match=r"^got graph 0, expected a molecule that RDKit can draw, in dots$"):
+        draw_molecule(dot, 0, np.ones(1))
     with pytest.raises(InputError, match=r"^got saliency of shape \(2,\), expected \(9,\), in graph 0 of MUTAG$"):
         draw_molecule(nitrobenzene(), 0, np.ones(2))

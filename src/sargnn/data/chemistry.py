@@ -7,6 +7,8 @@ that a model looks elsewhere can be a fault of the model or of this list.
 
 from __future__ import annotations
 
+import re
+
 import networkx as nx
 import numpy as np
 
@@ -15,12 +17,13 @@ from sargnn.errors import InputError
 
 __all__ = ["atom_symbols", "bond_orders", "fused_rings", "known_causes", "nitro_atoms", "simple_graph"]
 
-ELEMENTS = (
+ELEMENTS = re.findall(
+    r"\w+",
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr "
     "Rb Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu "
     "Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr "
-    "Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og"
-).split()
+    "Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og",
+)
 ANY_ATOM = "*"
 """An atom left open, as SMILES write it."""
 

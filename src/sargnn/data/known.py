@@ -10,7 +10,7 @@ import numpy as np
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 
-__all__ = ["KNOWN", "KnownSet", "TITLES", "hide_truth", "mismatch", "with_knowledge", "with_titles"]
+__all__ = ["KNOWN", "TITLES", "KnownSet", "hide_truth", "mismatch", "with_knowledge", "with_titles"]
 
 TITLES = {"classes": "class_titles", "node_label_names": "node_label_titles", "edge_label_names": "edge_label_titles"}
 """The names of a set, as its files have them, and what people call them."""
@@ -37,7 +37,10 @@ class KnownSet:
 
 KNOWN = {
     "MUTAG": KnownSet(
-        188, 3371, 7442, 2,
+        188,
+        3371,
+        7442,
+        2,
         class_titles=("nonmutagen", "mutagen"),
         node_label_titles=("C", "N", "O", "F", "I", "Cl", "Br"),
         edge_label_titles=("aromatic", "single", "double", "triple"),

@@ -6,8 +6,8 @@ The page needs no network. Names come from data: they reach it as JSON and are o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +16,23 @@ from markupsafe import Markup
 from matplotlib.colors import to_hex
 
 from sargnn import viz
-from sargnn.data.chemistry import atom_symbols
 from sargnn.data.graphs import GraphSet
 from sargnn.files import write_csv, write_file
 from sargnn.pages.environment import render
 from sargnn.tasks import Verdict
-from sargnn.viz.graph import shades_of
+from sargnn.viz.depiction import Depiction, depict, molecule_of
+from sargnn.viz.graph import colour_limits, shades_of
 from sargnn.viz.layout import fit, pairs_of, positions_of
-from sargnn.viz.molecules import are_molecules, draw_molecule, molecule_positions
+from sargnn.viz.molecules import DARKEST, caption_of, draw_molecule, is_molecule
 
 __all__ = ["Explanation", "draw", "render_page", "write_tables"]
 
 WIDTH, HEIGHT, MARGIN = 720.0, 540.0, 40.0
 SHADES = 64
+MOST = 50
+"""Values that a filter offers at most."""
+BOND = 84.0
+"""The longest that most bonds of a molecule are drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +47,12 @@ class Explanation:
     rule: str
     map: np.ndarray
     """float [n]: all layers in one by the rule."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """The prediction in the columns of a file of predictions."""
+    truth: str | None = None
+    """The true value in words, where it is known."""
+    right: bool | None = None
+    """Whether a person would call the prediction right."""
 
 
 def write_tables(folder: Path, graphs: GraphSet, explained: Sequence[Explanation], *, with_map: bool = False) -> None:
@@ -79,8 +89,8 @@ def _object(graphs: GraphSet, item: Explanation, with_map: bool) -> dict[str, An
 
 def draw(graphs: GraphSet, item: Explanation, path: Path) -> None:
     """Draw the map into a PNG or SVG file: a molecule where symbols are known, else a graph beside its truth."""
-    truth, title = _truth(graphs, item), f"graph {item.graph}: predicted {item.verdict}"
-    if truth is None and are_molecules(graphs):
+    truth, title = _truth(graphs, item), _sentence(graphs, item)
+    if truth is None and is_molecule(graphs, item.graph):
         write_file(path, draw_molecule(graphs, item.graph, item.map, path.suffix == ".svg", title=title))
     else:
         viz.save(viz.draw_graph(graphs, item.graph, item.map, title=title, true_saliency=truth), path)
@@ -97,31 +107,71 @@ def render_page(graphs: GraphSet, explained: Sequence[Explanation]) -> str:
     (True, False)
     """
     content = {
-        "graphs": [_drawing(graphs, item) for item in explained],
+        "graphs": [_drawing(graphs, item) | _words(graphs, item) for item in explained],
         "colours": [to_hex(viz.SALIENCY(shade / (SHADES - 1))) for shade in range(SHADES)],
     }
     # "<" is the one character by which text inside a script element could end it.
     data = Markup(json.dumps(content, allow_nan=False).replace("<", "\\u003c"))
-    return render("explain.html.j2", title=f"Which nodes decided: {graphs.name}", data=data, width=WIDTH, height=HEIGHT)
+    title = f"Which nodes decided: {graphs.name}"
+    return render("explain.html.j2", title=title, data=data, width=WIDTH, height=HEIGHT, most=MOST, darkest=DARKEST)
 
 
 def _drawing(graphs: GraphSet, item: Explanation) -> dict[str, Any]:
-    one, truth = graphs[item.graph], _truth(graphs, item)
-    positions = molecule_positions(graphs, item.graph) if are_molecules(graphs) else positions_of(one)
-    points = fit(positions, WIDTH, HEIGHT, MARGIN)
+    one, truth, molecule = graphs[item.graph], _truth(graphs, item), molecule_of(graphs, item.graph)
+    if molecule is None:
+        lines = [(a, b, 1.0, 0, "") for a, b in pairs_of(one).tolist()]
+        drawn = Depiction(positions_of(one), [(label, 0.0) for label in _labels(one)], lines)
+    else:
+        drawn = depict(molecule)
+    points = fit(drawn.positions, WIDTH, HEIGHT, MARGIN)
+    if molecule is not None:
+        points = _shrunk(points, [(a, b) for a, b, *_ in drawn.bonds])
     maps = {item.rule: item.map} | {f"layer {l}": layer for l, layer in enumerate(item.layers)}
     maps |= {} if truth is None else {"true saliency": truth}
     return {
-        "title": one.graph_names[0] if one.graph_names else f"graph {item.graph}",
-        "verdict": f"graph {item.graph}: predicted {item.verdict}",
+        "molecule": molecule is not None,
         "x": points[:, 0].round(1).tolist(),
         "y": (HEIGHT - points[:, 1]).round(1).tolist(),  # upwards on paper, downwards on a screen
-        "edges": pairs_of(one).tolist(),
+        "bonds": drawn.bonds,
+        "texts": drawn.texts,
         "names": [str(n) for n in range(one.num_nodes)] if one.node_names is None else one.node_names.tolist(),
         "labels": _labels(one),
         "maps": {name: values.tolist() for name, values in maps.items()},
         "shades": {name: shades_of(values).tolist() for name, values in maps.items()},
+        "limits": {name: colour_limits(values) for name, values in maps.items()},
     }
+
+
+def _words(graphs: GraphSet, item: Explanation) -> dict[str, Any]:
+    """What the page writes beside a drawing: names, the prediction and all its numbers, the true value."""
+    numbers = {name: float(v) for name, v in item.values.items() if isinstance(v, float) and np.isfinite(v)}
+    return {
+        "title": graphs.graph_names[item.graph] if graphs.graph_names else f"graph {item.graph}",
+        "caption": caption_of(graphs, item.graph),
+        "verdict": _sentence(graphs, item),
+        "predicted": _called(graphs, item.verdict.text),
+        "truth": None if item.truth is None else _called(graphs, item.truth),
+        "right": item.right,
+        "values": [[_called(graphs, name.removeprefix("probability_")), number] for name, number in numbers.items()],
+    }
+
+
+def _sentence(graphs: GraphSet, item: Explanation) -> str:
+    verdict = item.verdict._replace(text=_called(graphs, item.verdict.text))
+    truth = "" if item.truth is None else f", true {_called(graphs, item.truth)}"
+    return f"graph {item.graph}: predicted {verdict}{truth}"
+
+
+def _called(graphs: GraphSet, name: str) -> str:
+    """The title of a class, where it has one."""
+    return dict(zip(graphs.classes, graphs.class_titles, strict=False)).get(name, name)
+
+
+def _shrunk(points: np.ndarray, bonds: list[tuple[int, int]]) -> np.ndarray:
+    """Points drawn together so that the median bond is at most :data:`BOND` long."""
+    ends = np.array(bonds or [(0, 0)])
+    length = float(np.median(np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)))
+    return np.asarray((points - points.mean(axis=0)) * min(1, BOND / max(length, 1e-9)) + np.array([WIDTH, HEIGHT]) / 2)
 
 
 def _truth(graphs: GraphSet, item: Explanation) -> np.ndarray | None:
@@ -129,8 +179,7 @@ def _truth(graphs: GraphSet, item: Explanation) -> np.ndarray | None:
 
 
 def _labels(one: GraphSet) -> list[str]:
-    if (symbols := atom_symbols(one)) is not None:
-        return list(map(str, symbols))
-    if one.node_labels is None or not one.node_label_names:
-        return [""] * one.num_nodes
-    return [one.node_label_names[label] for label in one.node_labels]
+    names = one.node_label_titles or one.node_label_names
+    return (
+        [""] * one.num_nodes if one.node_labels is None or not names else [names[v] for v in one.node_labels.tolist()]
+    )

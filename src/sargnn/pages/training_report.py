@@ -17,7 +17,7 @@ from sargnn import viz
 from sargnn.data.graphs import GraphSet
 from sargnn.pages.environment import render as render_template
 from sargnn.tasks import Task, Verdict
-from sargnn.viz.molecules import are_molecules, draw_molecule
+from sargnn.viz.molecules import draw_molecule, is_molecule
 
 __all__ = ["GalleryItem", "TrainingReport", "choose_gallery", "render"]
 
@@ -136,8 +136,8 @@ def _chart(figure: Figure, prefix: str) -> Markup:
 
 
 def _drawing(graphs: GraphSet, item: GalleryItem, prefix: str) -> Markup:
-    if graphs.true_saliency is None and are_molecules(graphs):
-        drawn = draw_molecule(graphs, item.graph, item.saliency).decode()
+    if graphs.true_saliency is None and is_molecule(graphs, item.graph):
+        drawn = draw_molecule(graphs, item.graph, item.saliency, caption="").decode()
         return Markup(drawn[drawn.index("<svg") :])  # without the XML declaration, which HTML does not have
     truth = None if graphs.true_saliency is None else graphs.true_saliency[graphs.nodes_of(item.graph)]
     return Markup(viz.to_svg(viz.draw_graph(graphs, item.graph, item.saliency, true_saliency=truth), prefix=prefix))

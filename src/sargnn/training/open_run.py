@@ -24,7 +24,7 @@ from sargnn.tasks import Task
 from sargnn.training.hardware import find_device
 from sargnn.training.model_folder import load_model, read_training
 from sargnn.training.run import parts_of
-from sargnn.training.trained_model import TrainedModel
+from sargnn.training.trained_model import Prediction, TrainedModel
 
 __all__ = ["OpenRun", "explain_graphs", "open_run", "write_predictions"]
 
@@ -125,11 +125,24 @@ def explain_graphs(trained: TrainedModel, graphs: GraphSet, index: np.ndarray, r
     found = trained.predict_tensors(data)
     layers = found.saliency
     mapped = trained.saliency_of_tensors(data, rule, found) if len(layers) else np.zeros(chosen.num_nodes)
+    task, columns, truths = found.task, found.task.columns(), _truths(found, chosen)
     explained = []
-    for row, g in enumerate(index.tolist()):
+    for row, (g, values) in enumerate(zip(index.tolist(), found.values, strict=True)):
         nodes = chosen.nodes_of(row)
-        explained.append(Explanation(g, found.task.verdict(found.values[row]), layers[:, nodes], rule, mapped[nodes]))
+        cells = dict(zip(columns, task.cells(values), strict=True))
+        known = truths[row] if truths else (None, None)
+        explained.append(Explanation(g, task.verdict(values), layers[:, nodes], rule, mapped[nodes], cells, *known))
     return explained
+
+
+def _truths(found: Prediction, graphs: GraphSet) -> list[tuple[str, bool]]:
+    """Each graph's true value in words and whether it was found; nothing where targets are missing or others."""
+    try:
+        targets = found.task.targets(graphs)
+    except InputError:
+        return []
+    right = found.task.right(targets, found.values).tolist()
+    return [(found.task.truth(target), bool(good)) for target, good in zip(targets, right, strict=True)]
 
 
 def _parts_of(run: Path, graphs: GraphSet) -> dict[str, np.ndarray]:

@@ -8,6 +8,7 @@ a nitro group). A graph whose bonds make no valid molecule is none: the caller d
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sargnn.data.chemistry import atom_symbols, bond_orders
 from sargnn.data.graphs import GraphSet
 from sargnn.viz.layout import pairs_of
 
-__all__ = ["atom_positions", "atom_texts", "molecule_of"]
+__all__ = ["Depiction", "atom_positions", "depict", "is_kekulizable", "laid_out", "molecule_of"]
 
 NONMETALS = ("H", "B", "C", "N", "O", "F", "Si", "P", "S", "Cl", "Se", "Br", "I")
 """Of a deduced molecule, these must have all their bonds; metals stand in salts."""
@@ -33,14 +34,19 @@ def molecule_of(graphs: GraphSet, graph: int) -> Any | None:
     if importlib.util.find_spec("rdkit") is None:
         return None
     from rdkit import rdBase
-    from rdkit.Chem import rdCoordGen
 
     one, symbols = graphs[graph], atom_symbols(graphs)
     symbols = None if symbols is None else symbols[graphs.nodes_of(graph)]
     with rdBase.BlockLogs():
         molecule = _read(one, symbols)
-        if molecule is not None:
-            rdCoordGen.AddCoords(molecule)  # large rings fold instead of swelling to circles
+        return None if molecule is None else laid_out(molecule)
+
+
+def laid_out(molecule: Any) -> Any:
+    """The molecule with two-dimensional coordinates; large rings fold instead of swelling to circles."""
+    from rdkit.Chem import rdCoordGen
+
+    rdCoordGen.AddCoords(molecule)
     return molecule
 
 
@@ -74,8 +80,9 @@ def _built(one: GraphSet, symbols: np.ndarray) -> Any | None:
     if not all(symbols):
         return None
     columns = [one.node_attribute_names.index(name) for name in WRITTEN if name in one.node_attribute_names]
-    known = one.node_attributes is not None and len(columns) == len(WRITTEN)
-    given = one.node_attributes[:, columns].astype(int) if known else None
+    given = None
+    if one.node_attributes is not None and len(columns) == len(WRITTEN):
+        given = one.node_attributes[:, columns].astype(int)
     molecule = Chem.RWMol()
     for atom, symbol in enumerate(symbols.tolist()):
         made = Chem.Atom(symbol)
@@ -86,6 +93,8 @@ def _built(one: GraphSet, symbols: np.ndarray) -> Any | None:
         molecule.AddAtom(made)
     orders = {tuple(sorted(ends)): order for ends, order in zip(one.edges.T.tolist(), bond_orders(one), strict=True)}
     for (a, b), order in orders.items():
+        if order == "dative" and symbols[a] not in NONMETALS:
+            a, b = b, a  # from the donor to the metal
         if a != b:
             molecule.AddBond(a, b, Chem.BondType.names[order.upper()])
             if order == "aromatic":
@@ -98,8 +107,13 @@ def _built(one: GraphSet, symbols: np.ndarray) -> Any | None:
         Chem.SanitizeMol(molecule)
     except Chem.MolSanitizeException:
         return None
+    return molecule if given is not None or _adds_up(molecule, counted="H" in symbols) else None
+
+
+def _adds_up(molecule: Any, counted: bool) -> bool:
+    """Whether what was deduced is plausible: no bond is missing; unless hydrogens are counted, charges cancel out."""
     lacking = any(atom.GetNumRadicalElectrons() and atom.GetSymbol() in NONMETALS for atom in molecule.GetAtoms())
-    return None if given is None and lacking else molecule
+    return not lacking and (counted or sum(atom.GetFormalCharge() for atom in molecule.GetAtoms()) == 0)
 
 
 def _deduce_charges(molecule: Any, counted: bool) -> None:
@@ -122,22 +136,68 @@ def atom_positions(molecule: Any) -> np.ndarray:
     return np.array(molecule.GetConformer().GetPositions())[:, :2]
 
 
-def atom_texts(molecule: Any) -> list[str]:
-    """What is written at each atom: nothing at carbon in a chain or ring, else isotope, symbol, hydrogens and charge.
+@dataclass(frozen=True)
+class Depiction:
+    """What is drawn of a molecule, in a form for any medium. Hydrogens that carry a wedge come after the atoms.
 
     >>> from rdkit import Chem
-    >>> atom_texts(Chem.MolFromSmiles("C[NH3+].[13CH4].[O-2]"))
-    ['', 'NH₃⁺', '¹³CH₄', 'O²⁻']
+    >>> found = depict(laid_out(Chem.MolFromSmiles("CC(=O)[O-]")))
+    >>> [text for text, _ in found.texts], found.bonds[1]
+    (['', '', 'O', 'O⁻'], (1, 2, 2.0, 0, ''))
     """
-    return [_text(atom) for atom in molecule.GetAtoms()]
+
+    positions: np.ndarray
+    """float [n + hydrogens, 2]."""
+    texts: list[tuple[str, float]]
+    """At each atom, what is written and how far from its middle the atom's symbol is, in letters, to the right."""
+    bonds: list[tuple[int, int, float, int, str]]
+    """Two atoms; the order; on which side of the way between them their ring lies, left (1), right (-1) or none (0);
+    and a wedge that starts at the first atom, ``solid`` or ``hashed``, if it is one."""
 
 
-def _text(atom: Any) -> str:
+def depict(molecule: Any) -> Depiction:
+    """Rings with single and double bonds, wedges where stereo asks for them, hydrogens counted at their atom."""
+    from rdkit import Chem
+    from rdkit.Chem.Draw import rdMolDraw2D
+
+    drawn = rdMolDraw2D.PrepareMolForDrawing(molecule, kekulize=is_kekulizable(molecule))
+    wedges = {Chem.BondDir.BEGINWEDGE: "solid", Chem.BondDir.BEGINDASH: "hashed"}
+    positions, rings = atom_positions(drawn), drawn.GetRingInfo().AtomRings()
+    bonds = []
+    for bond in drawn.GetBonds():
+        a, b = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+        inside = [ring for ring in rings if a in ring and b in ring]
+        side = _side(positions, a, b, min(inside, key=len)) if inside else 0
+        bonds.append((a, b, bond.GetBondTypeAsDouble(), side, wedges.get(bond.GetBondDir(), "")))
+    return Depiction(positions, [_text(atom, positions) for atom in drawn.GetAtoms()], bonds)
+
+
+def is_kekulizable(molecule: Any) -> bool:
+    """Whether aromatic rings can be drawn with single and double bonds; some that are built from labels cannot."""
+    from rdkit import Chem
+
+    try:
+        Chem.Kekulize(Chem.Mol(molecule))
+    except Chem.KekulizeException:
+        return False
+    return True
+
+
+def _side(positions: np.ndarray, a: int, b: int, ring: tuple[int, ...]) -> int:
+    (x, y), (u, v) = positions[b] - positions[a], positions[list(ring)].mean(axis=0) - positions[a]
+    return int(np.sign(x * v - y * u))
+
+
+def _text(atom: Any, positions: np.ndarray) -> tuple[str, float]:
+    """Nothing at carbon in a chain or ring; else isotope, symbol, hydrogens and charge, hydrogens away from bonds."""
     charge, hydrogens, radicals = atom.GetFormalCharge(), atom.GetTotalNumHs(), atom.GetNumRadicalElectrons()
-    isotope = str(atom.GetIsotope() or "")
+    isotope = str(atom.GetIsotope() or "").translate(SUPERSCRIPT)
     if atom.GetSymbol() == "C" and atom.GetDegree() and not (charge or radicals or isotope):
-        return ""
-    count = (f"{hydrogens}" if hydrogens > 1 else "").translate(SUBSCRIPT)
+        return "", 0.0
+    ends = ("H" + str(hydrogens if hydrogens > 1 else "").translate(SUBSCRIPT)) * bool(hydrogens)
     sign = f"{abs(charge) if abs(charge) > 1 else ''}{'+' if charge > 0 else '-'}" if charge else ""
-    made = f"{atom.GetSymbol()}{'H' * bool(hydrogens)}{count}"
-    return f"{isotope.translate(SUPERSCRIPT)}{made}{sign.translate(SUPERSCRIPT)}{'•' * radicals}"
+    tail = sign.translate(SUPERSCRIPT) + "•" * radicals
+    beside = [positions[other.GetIdx(), 0] - positions[atom.GetIdx(), 0] for other in atom.GetNeighbors()]
+    if ends and sum(beside) > 0.1:
+        return ends + isotope + atom.GetSymbol() + tail, (len(ends) - len(tail)) / 2
+    return isotope + atom.GetSymbol() + ends + tail, (len(isotope) - len(ends) - len(tail)) / 2

@@ -123,8 +123,9 @@ def draw_panel(ax: Axes, one: GraphSet, positions: np.ndarray, saliency: np.ndar
             points[nodes, 0], points[nodes, 1], s=[size**2], c=SALIENCY(shade[nodes]), edgecolors=MUTED,
             linewidths=min(0.6, 0.06 * diameter), zorder=2, rasterized=pixels, clip_on=False,
         )  # fmt: skip
-    if one.node_labels is not None and one.node_label_names and one.num_nodes <= LABELLED:
-        _draw_labels(ax, [one.node_label_names[label] for label in one.node_labels], points, shade, diameter)
+    names = one.node_label_titles or one.node_label_names
+    if one.node_labels is not None and names and one.num_nodes <= LABELLED:
+        _draw_labels(ax, [names[label] for label in one.node_labels], points, shade, diameter)
     return points
 
 

@@ -1,4 +1,4 @@
-"""Molecules drawn as molecules (extra: ``chem``): RDKit's depiction, atoms coloured by their saliency, a colour scale."""
+"""Molecules drawn as molecules (extra: ``chem``): RDKit's depiction, atoms coloured by saliency, a colour scale."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from matplotlib.colors import to_rgb
 
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
-from sargnn.viz.depiction import molecule_of
+from sargnn.viz.depiction import is_kekulizable, molecule_of
 from sargnn.viz.graph import checked_saliency, colour_limits, shades_of
 from sargnn.viz.style import INK, MUTED, SALIENCY, printable
 
-__all__ = ["draw_molecule", "is_molecule"]
+__all__ = ["caption_of", "draw_molecule", "is_molecule"]
 
 WIDTH, HEIGHT = 680, 540
 STRIP, LINE = 44, 24
@@ -36,7 +36,13 @@ def is_molecule(graphs: GraphSet, graph: int) -> bool:
 
 
 def draw_molecule(
-    graphs: GraphSet, graph: int, saliency: np.ndarray, vector: bool = True, *, title: str = "", caption: str = ""
+    graphs: GraphSet,
+    graph: int,
+    saliency: np.ndarray,
+    vector: bool = True,
+    *,
+    title: str = "",
+    caption: str | None = None,
 ) -> bytes:
     """Molecule number ``graph`` with atoms coloured and sized by ``saliency`` [n]: the bytes of an SVG or PNG.
 
@@ -47,7 +53,7 @@ def draw_molecule(
     saliency = checked_saliency(saliency, graphs[graph], graph, "saliency")
     if (molecule := molecule_of(graphs, graph)) is None:
         raise InputError(f"got {graphs.called(graph)}, expected a molecule that RDKit can draw, in {graphs.name}")
-    lines = [text for text in (title, caption or caption_of(graphs, graph)) if text]
+    lines = [text for text in (title, caption_of(graphs, graph) if caption is None else caption) if text]
     height = HEIGHT + STRIP + LINE * len(lines)
     drawer = (rdMolDraw2D.MolDraw2DSVG if vector else rdMolDraw2D.MolDraw2DCairo)(WIDTH, height, WIDTH, HEIGHT, False)
     options: Any = drawer.drawOptions()
@@ -57,7 +63,7 @@ def draw_molecule(
     options.atomLabelDeuteriumTritium = True
     shades = dict(enumerate(shades_of(saliency).tolist()))
     rdMolDraw2D.PrepareAndDrawMolecule(
-        drawer, molecule, kekulize=_kekulizable(molecule), highlightAtoms=list(shades), highlightBonds=[],
+        drawer, molecule, kekulize=is_kekulizable(molecule), highlightAtoms=list(shades), highlightBonds=[],
         highlightAtomColors={atom: tuple(SALIENCY(DARKEST * value)[:3]) for atom, value in shades.items()},
         highlightAtomRadii={atom: 0.2 + 0.25 * value for atom, value in shades.items()},
     )  # fmt: skip
@@ -76,18 +82,7 @@ def caption_of(graphs: GraphSet, graph: int) -> str:
     return "  ".join(dict.fromkeys(names))
 
 
-def _kekulizable(molecule: Any) -> bool:
-    """Whether aromatic rings can be drawn with single and double bonds; a query such as a broken ring cannot."""
-    from rdkit import Chem
-
-    try:
-        Chem.Kekulize(Chem.Mol(molecule))
-    except Chem.KekulizeException:
-        return False
-    return True
-
-
-def _draw_scale(drawer: Any, top: float, low: float, high: float) -> None:
+def _draw_scale(drawer: Any, top: int, low: float, high: float) -> None:
     """The colours of the atoms, from the least value to the largest."""
     from rdkit.Geometry import Point2D
 
