@@ -24,7 +24,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sargnn.console import show_epochs
 from sargnn.data.graphs import EDGE_ARRAYS, GRAPH_ARRAYS, NODE_ARRAYS, GraphSet
-from sargnn.data.sources import load, require_every_class
+from sargnn.data.relabel import require_every_class
+from sargnn.data.sources import load
 from sargnn.data.splits import holdout
 from sargnn.errors import InputError
 from sargnn.explain.maps import chunks, inference

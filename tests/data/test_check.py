@@ -78,7 +78,7 @@ def test_nothing_wrong() -> None:
 
 
 def broken_tables(folder: Path) -> Path:
-    (folder / "graphs.csv").write_text("graph,label\na,1\nb,\nc,0.5\n")
+    (folder / "graphs.csv").write_text("graph,label\na,yes\nb,\nc,0.5\n")
     (folder / "nodes.csv").write_text("graph,node,mass\na,x,1\na,y,\nb,x,heavy\nq,x,1\nb,y\nc,z,1\n")
     (folder / "edges.csv").write_text("graph,source,target\na,x,z\nb,x,x\n")
     return folder

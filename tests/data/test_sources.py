@@ -93,10 +93,10 @@ def test_one_graph_is_a_list_of_one() -> None:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["a", None, "b"], "labels: got None, expected a class for every graph, in graph 1"),
-        (["a", "b", nan], "labels: got nan, expected a class for every graph, in graph 2"),
-        (np.array([nan, 0, 1], np.float32), "labels: got nan, expected a class for every graph, in graph 0"),
-        (torch.tensor([0, 1, nan]), "labels: got nan, expected a class for every graph, in graph 2"),
+        (["a", None, "b"], "labels: got no class, expected one for every graph, in graph 1"),
+        (["a", "b", nan], "labels: got no class, expected one for every graph, in graph 2"),
+        (np.array([nan, 0, 1], np.float32), "labels: got no class, expected one for every graph, in graph 0"),
+        (torch.tensor([0, 1, nan]), "labels: got no class, expected one for every graph, in graph 2"),
         ({0: "a", 1: "b", 2: "a"}, "labels: got a dict, expected a list with a class for every graph"),
         ({"a", "b", "c"}, "labels: got a set, expected a list with a class for every graph"),
     ],

@@ -7,13 +7,16 @@ from typing import Annotated
 import typer
 
 from sargnn.cli.answers import Answer, answer
-from sargnn.cli.options import Data, Device, Json, OwnModel, Run
+from sargnn.cli.options import Data, Device, Json, OwnModel, Run, takes_roles
+from sargnn.data.roles import Roles
 from sargnn.errors import InputError
 
 
+@takes_roles
 def calibrate(
     run: Run,
     data: Data,
+    roles: Roles,
     part: Annotated[
         str, typer.Option("--part", help="Labelled graphs that the model was not trained on: validation, test, or all.")
     ] = "validation",
@@ -26,7 +29,7 @@ def calibrate(
     from sargnn.training import calibration
     from sargnn.training.open_run import open_run
 
-    opened = open_run(run, data, part, device=device, model=model, labelled=True)
+    opened = open_run(run, data, part, roles=roles, device=device, model=model, labelled=True)
     if opened.parts and part in ("all", "train"):
         raise InputError(f"--part: got {part}, expected graphs that the model was not trained on, such as validation")
     held_out = calibration.calibrate(opened.trained, opened.graphs, opened.index)

@@ -8,12 +8,15 @@ from typing import Annotated
 import typer
 
 from sargnn.cli.answers import answer
-from sargnn.cli.options import Data, Device, Json, Seed, Set, Split, load_noted
+from sargnn.cli.options import Data, Device, Json, Seed, Set, Split, load_noted, takes_roles
+from sargnn.data.roles import Roles
 from sargnn.errors import InputError
 
 
+@takes_roles
 def cv(
     data: Data,
+    roles: Roles,
     model: Annotated[
         list[str] | None, typer.Option("--model", help="A model, by default sargnn-plus; give two to compare.")
     ] = None,
@@ -45,7 +48,7 @@ def cv(
     plan = CrossValidation(model or [DEFAULT_MODEL], assignments or [], grid or [], folds, repeats, split, seed or 0)
     if workers is not None and workers < 1:
         raise InputError(f"--workers: got {workers}, expected at least 1")
-    where, graphs = find_device(device), load_noted(data)
+    where, graphs = find_device(device), load_noted(data, roles)
     require_two_classes(graphs)
     # A GPU trains all folds at once in one process; the cores of a CPU take one fold each.
     found = cross_validate(graphs, data, plan, out, workers or (cores() if where.type == "cpu" else 1), where)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sargnn.cli.answers import Answer, answer
-from sargnn.cli.options import Data, Json, Labels, Seed, Smiles, command_line, load_noted
+from sargnn.cli.options import Data, Json, Seed, command_line, load_noted, takes_roles
 from sargnn.console import note
+from sargnn.data.roles import Roles
 from sargnn.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,8 +33,10 @@ def known(as_json: Json = False) -> None:
 
 
 @app.command()
+@takes_roles
 def info(
     data: Data,
+    roles: Roles,
     twins: Annotated[
         bool,
         typer.Option("--twins", help="Instead: how many graphs are isomorphic, and the accuracy that this allows."),
@@ -43,7 +46,7 @@ def info(
     """Counts of a data set, and its fingerprint."""
     import numpy as np
 
-    graphs = load_noted(data, labelled=None)
+    graphs = load_noted(data, roles, labelled=None)
     if twins:
         answer(_twins(graphs, as_json), as_json, data)
         return
@@ -78,17 +81,17 @@ def _twins(graphs: GraphSet, as_json: bool) -> Answer:
 
 
 @app.command()
+@takes_roles
 def check(
     data: Data,
-    labels: Labels = None,
-    smiles: Smiles = None,
+    roles: Roles,
     out: Annotated[Path | None, typer.Option("--out", help="Also write a page with plots into this folder.")] = None,
     as_json: Json = False,
 ) -> None:
     """Read a data set, say what it is like, and list everything that is wrong with it."""
     from sargnn.data.check import check, summary
 
-    report = check(data, labels=labels, smiles=smiles)
+    report = check(data, roles)
     result: Answer = {"problems": [problem.to_json() for problem in report.problems]}
     if report.count > len(report.problems):
         result["problems_in_all"] = report.count
@@ -107,22 +110,23 @@ def check(
 
 
 @app.command()
+@takes_roles
 def convert(
     data: Data,
+    roles: Roles,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file or folder to write, which must be new.")],
     to: Annotated[
         str | None,
         typer.Option("--to", help="graphset, tu, csv, jsonl or graphml; default: graphset, or jsonl for FILE.jsonl."),
     ] = None,
-    labels: Labels = None,
-    smiles: Smiles = None,
     as_json: Json = False,
 ) -> None:
     """Write a data set in another form."""
     from sargnn.data.io.convert import convert
-    from sargnn.data.sources import load
+    from sargnn.data.problems import Problems
+    from sargnn.data.sources import read
 
-    graphs = load(data, labels=labels, smiles=smiles, labelled=None)
+    graphs = read(data, Problems(), roles, labelled=None)
     form = to or ("jsonl" if out.suffix.lower() == ".jsonl" else "graphset")
     notes = [*graphs.notes, *convert(graphs, out, form)]
     result = {"written": str(out), "form": form, "graphs": len(graphs), "fingerprint": graphs.fingerprint}

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from sargnn.cli.answers import Answer, answer
-from sargnn.cli.options import Data, Device, Json, OwnModel, Part, Run
+from sargnn.cli.options import Data, Device, Json, OwnModel, Part, Run, takes_roles
 from sargnn.console import note
+from sargnn.data.roles import Roles
 
 
+@takes_roles
 def evaluate(
-    run: Run, data: Data, part: Part = "all", model: OwnModel = None, device: Device = "cpu", as_json: Json = False
+    run: Run,
+    data: Data,
+    roles: Roles,
+    part: Part = "all",
+    model: OwnModel = None,
+    device: Device = "cpu",
+    as_json: Json = False,
 ) -> None:
     """Score a trained model on labelled graphs."""
     import numpy as np
@@ -16,7 +24,7 @@ def evaluate(
     from sargnn.training.open_run import open_run
     from sargnn.training.run import score
 
-    opened = open_run(run, data, part, device=device, model=model, labelled=True)
+    opened = open_run(run, data, part, roles=roles, device=device, model=model, labelled=True)
     trained, graphs = opened.trained, opened.chosen
     prediction = trained.predict(graphs)
     scores = score(trained, graphs, prediction, np.arange(len(graphs)))

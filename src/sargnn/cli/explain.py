@@ -9,17 +9,20 @@ from typing import Annotated
 import typer
 
 from sargnn.cli.answers import Answer, answer
-from sargnn.cli.options import Data, Device, Json, OwnModel, Part, Run, check_choice
+from sargnn.cli.options import Data, Device, Json, OwnModel, Part, Run, check_choice, takes_roles
 from sargnn.console import note, show_steps
+from sargnn.data.roles import Roles
 from sargnn.errors import InputError
 
 FORMS = ("png", "svg", "html")
 """One drawing per graph, or one page of all."""
 
 
+@takes_roles
 def explain(
     run: Run,
     data: Data,
+    roles: Roles,
     out: Annotated[Path, typer.Option("--out", help="The folder to write: saliency.csv, saliency.json, drawings.")],
     part: Part = "all",
     drawings: Annotated[int, typer.Option("--drawings", min=0, help="The most graphs to draw.")] = 200,
@@ -42,7 +45,7 @@ def explain(
     check_choice("--format", form, FORMS)
     check_choice("--rule", rule or "mean", RULES)
     only = None if graphs is None else _numbers(graphs)
-    opened = open_run(run, data, part, device=device, model=model, only=only)
+    opened = open_run(run, data, part, roles=roles, device=device, model=model, only=only)
     explained = explain_graphs(opened.trained, opened.graphs, opened.index, rule or "mean")
     if not (layers := len(explained[0].layers)):
         name = opened.trained.settings.name

@@ -9,12 +9,15 @@ from typing import Annotated
 import typer
 
 from sargnn.cli.answers import answer
-from sargnn.cli.options import Config, Data, Device, Json, Model, Seed, Set, command_line, load_noted
+from sargnn.cli.options import Config, Data, Device, Json, Model, Seed, Set, command_line, load_noted, takes_roles
 from sargnn.console import note
+from sargnn.data.roles import Roles
 
 
+@takes_roles
 def explain_compare(
     data: Data,
+    roles: Roles,
     out: Annotated[Path | None, typer.Option("--out", help="A file for the rows, one JSON object per line.")] = None,
     model: Model = None,
     assignments: Set = None,
@@ -38,7 +41,7 @@ def explain_compare(
     from sargnn.training.settings import read_settings
 
     settings, where = read_settings(model, assignments or [], config, seed), find_device(device)
-    given = load_noted(data)
+    given = load_noted(data, roles)
     if out is not None:
         check_writable(out)
     rows = []

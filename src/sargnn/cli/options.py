@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sargnn.console import note
+from sargnn.data.roles import TASKS, Roles
 from sargnn.errors import InputError
 
 if TYPE_CHECKING:
     from sargnn.data.graphs import GraphSet
 
 __all__ = [
-    "Config", "Data", "Device", "Json", "Labels", "Model", "NewRun", "OwnModel", "Part", "Run", "Seed", "Set", "Smiles",
-    "Split", "check_choice", "command_line", "load_noted", "new_folder",
+    "Config", "Data", "Device", "Json", "Model", "NewRun", "OwnModel", "Part", "Run", "Seed", "Set", "Split",
+    "check_choice", "command_line", "load_noted", "new_folder", "takes_roles",
 ]  # fmt: skip
 
 Data = Annotated[
@@ -51,14 +54,51 @@ Device = Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:N or auto
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON object on standard output, everything else on standard error.")
 ]
-Labels = Annotated[str | None, typer.Option("--labels", help="The column or graph attribute that holds the class.")]
-Smiles = Annotated[str | None, typer.Option("--smiles", help="The column of a CSV file that holds SMILES.")]
+ROLES = {
+    "labels": Annotated[
+        list[str] | None,
+        typer.Option("--labels", help="The column or graph attribute to predict; repeat it for several targets."),
+    ],
+    "task": Annotated[
+        str | None,
+        typer.Option("--task", help=f"{', '.join(TASKS)}; default: seen from the labels."),
+    ],
+    "smiles": Annotated[str | None, typer.Option("--smiles", help="The column of a CSV file that holds SMILES.")],
+}
+"""The options that say what columns are for, by the fields of :class:`Roles`."""
 Split = Annotated[
     Path | None, typer.Option("--split", help="A split file in the published JSON form, or scaffold (of molecules).")
 ]
 Part = Annotated[
     str, typer.Option("--part", help="Which graphs: all, or train, validation, test of the run's own split.")
 ]
+
+
+def takes_roles(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say what columns are for. It gets them as one argument, ``roles``.
+
+    >>> @takes_roles
+    ... def show(data: Data, roles: Roles) -> None:
+    ...     print(data, roles.labels, roles.task)
+    >>> show(data="x.csv", labels=["a", "b"], task=None, smiles=None)
+    x.csv ('a', 'b') None
+    """
+
+    @wraps(command)
+    def wrapped(**given: Any) -> None:
+        named = {name: given.pop(name) for name in ROLES}
+        command(**given, roles=Roles(**{**named, "labels": tuple(named["labels"]) if named["labels"] else None}))
+
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    kind, options = inspect.Parameter.KEYWORD_ONLY, []
+    for parameter in own:
+        if parameter.name == "roles":
+            options += [inspect.Parameter(name, kind, default=None, annotation=of) for name, of in ROLES.items()]
+        else:
+            options.append(parameter.replace(kind=kind))
+    wrapped.__dict__["__signature__"] = inspect.Signature(options)
+    wrapped.__annotations__ = {option.name: option.annotation for option in options}
+    return wrapped
 
 
 def check_choice(name: str, value: str, known: Iterable[str]) -> None:
@@ -75,11 +115,12 @@ def command_line() -> str:
     return shlex.join(["sargnn", *sys.argv[1:]])
 
 
-def load_noted(data: str, labelled: bool | None = True) -> GraphSet:
+def load_noted(data: str, roles: Roles, labelled: bool | None = True) -> GraphSet:
     """The graphs of ``data``; the notes of reading them go to standard error."""
-    from sargnn.data.sources import load
+    from sargnn.data.problems import Problems
+    from sargnn.data.sources import read
 
-    graphs = load(data, labelled=labelled)
+    graphs = read(data, Problems(), roles, labelled=labelled)
     for text in graphs.notes:
         note(f"{graphs.name}: {text}")
     return graphs

@@ -8,12 +8,15 @@ from typing import Annotated
 import typer
 
 from sargnn.cli.answers import answer
-from sargnn.cli.options import Data, Device, Json, OwnModel, Part, Run
+from sargnn.cli.options import Data, Device, Json, OwnModel, Part, Run, takes_roles
+from sargnn.data.roles import Roles
 
 
+@takes_roles
 def predict(
     run: Run,
     data: Data,
+    roles: Roles,
     out: Annotated[Path, typer.Option("--out", help="The CSV file to write: graph, class, probability of each class.")],
     part: Part = "all",
     coverage: Annotated[
@@ -35,7 +38,7 @@ def predict(
     from sargnn.training.calibration import load_calibration
     from sargnn.training.open_run import open_run, write_predictions
 
-    opened = open_run(run, data, part, device=device, model=model)
+    opened = open_run(run, data, part, roles=roles, device=device, model=model)
     check_writable(out)
     task, found = opened.trained.task, opened.trained.predict(opened.chosen)
     held_out = load_calibration(run, task) if calibrated or normalised or coverage is not None else None

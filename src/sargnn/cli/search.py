@@ -8,12 +8,15 @@ from typing import Annotated
 import typer
 
 from sargnn.cli.answers import answer
-from sargnn.cli.options import Config, Data, Device, Json, Model, Seed, Set, load_noted, new_folder
+from sargnn.cli.options import Config, Data, Device, Json, Model, Seed, Set, load_noted, new_folder, takes_roles
 from sargnn.console import show_steps
+from sargnn.data.roles import Roles
 
 
+@takes_roles
 def search(
     data: Data,
+    roles: Roles,
     out: Annotated[
         Path | None, typer.Option("--out", help="The folder of the study. Rerun with this folder to continue.")
     ] = None,
@@ -38,7 +41,7 @@ def search(
     from sargnn.training.settings import read_settings
 
     settings, where = read_settings(model, assignments or [], config, seed), find_device(device)
-    graphs = load_noted(data)
+    graphs = load_noted(data, roles)
     folder = out or new_folder(f"{graphs.name}-search")
     chosen = read_space(space) if space else None
     study = Search.start(graphs, settings, folder, space=chosen, trials=trials, device=where)

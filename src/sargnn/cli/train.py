@@ -22,8 +22,10 @@ from sargnn.cli.options import (
     command_line,
     load_noted,
     new_folder,
+    takes_roles,
 )
 from sargnn.console import note, show_epochs
+from sargnn.data.roles import Roles
 from sargnn.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,8 +34,10 @@ if TYPE_CHECKING:
     from sargnn.training.run import TrainingRun
 
 
+@takes_roles
 def train(
     data: Data,
+    roles: Roles,
     out: NewRun = None,
     model: Model = None,
     assignments: Set = None,
@@ -52,7 +56,7 @@ def train(
     from sargnn.training.settings import read_settings
 
     settings, where = read_settings(model, assignments or [], config, seed), find_device(device)
-    graphs = load_noted(data)
+    graphs = load_noted(data, roles)
     if resume and out is None:
         raise InputError("--resume: got no --out, expected the folder of the run to continue")
     folder = out or new_folder(f"{graphs.name}-{settings.name}")

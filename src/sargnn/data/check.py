@@ -12,7 +12,8 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.io.set_columns import undirected
 from sargnn.data.io.tu import CATEGORIES
 from sargnn.data.problems import InputErrors, Problem, Problems
-from sargnn.data.sources import Labels, Source, read, require_two_classes
+from sargnn.data.roles import USUAL, Roles
+from sargnn.data.sources import Source, read, require_two_classes
 from sargnn.data.twins import unavoidable_errors
 from sargnn.errors import InputError
 
@@ -34,7 +35,7 @@ class CheckReport:
     """How many problems there are, if more than are listed."""
 
 
-def check(source: Source, *, labels: Labels | None = None, smiles: str | None = None) -> CheckReport:
+def check(source: Source, roles: Roles = USUAL) -> CheckReport:
     """Read ``source`` as :func:`sargnn.load` does, but list all problems instead of raising the first.
 
     >>> from sargnn.data.graphs import pack
@@ -44,7 +45,7 @@ def check(source: Source, *, labels: Labels | None = None, smiles: str | None = 
     """
     problems = Problems()
     try:
-        graphs = read(source, problems, labels=labels, smiles=smiles)
+        graphs = read(source, problems, roles)
     except InputErrors as error:
         others = [problem for problem in problems.left_out if problem not in error.problems]
         return CheckReport(None, [*error.problems, *others], error.count + len(others))
@@ -56,7 +57,8 @@ def check(source: Source, *, labels: Labels | None = None, smiles: str | None = 
     if inside.found:
         return CheckReport(None, inside.found, inside.count)
     with inside.caught():
-        require_two_classes(graphs)
+        if graphs.targets is None:
+            require_two_classes(graphs)
     found = [*problems.left_out, *inside.found]
     return CheckReport(graphs, found, len(found))
 

@@ -7,7 +7,7 @@ import io
 import os
 import re
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,6 @@ import numpy as np
 
 from sargnn.data.cache import archive_path, find_archive, keep, parsed_folder
 from sargnn.data.graphs import GraphSet
-from sargnn.data.io.columns import natural_order, text_of
 from sargnn.data.io.from_networkx import from_networkx, is_networkx
 from sargnn.data.io.from_pyg import from_pyg
 from sargnn.data.io.graph_files import FORMS, graph_files_in, read_graph_files
@@ -26,9 +25,11 @@ from sargnn.data.io.tables import has_tables, read_tables
 from sargnn.data.io.tu import is_tu_folder, read_folder, read_zip
 from sargnn.data.known import KNOWN, KnownSet, hide_truth, mismatch, with_knowledge, with_titles
 from sargnn.data.problems import Problems
+from sargnn.data.relabel import chosen_again, with_values
+from sargnn.data.roles import USUAL, Roles
 from sargnn.errors import InputError
 
-__all__ = ["KNOWN", "SUFFIXES", "KnownSet", "form_of", "load", "read", "require_every_class", "require_two_classes"]
+__all__ = ["KNOWN", "SUFFIXES", "KnownSet", "form_of", "load", "read", "require_two_classes"]
 
 SUFFIXES = (".csv", *FORMS, ".zip")
 """How the names of files of graphs end."""
@@ -39,11 +40,16 @@ NAMED = "one that labels names (`sargnn data convert DATA OUT --labels COLUMN`)"
 
 Source = str | os.PathLike[str] | GraphSet | Iterable[Any]
 Labels = str | Sequence[Any] | np.ndarray
-"""The name of what holds the classes, or the classes."""
+"""The name of what is to be predicted, several names, or the values."""
 
 
 def load(
-    source: Source, *, labels: Labels | None = None, smiles: str | None = None, labelled: bool | None = True
+    source: Source,
+    *,
+    labels: Labels | None = None,
+    task: str | None = None,
+    smiles: str | None = None,
+    labelled: bool | None = True,
 ) -> GraphSet:
     r"""Read graphs.
 
@@ -64,10 +70,15 @@ def load(
 
     Args:
         source: where the graphs are. A name in :data:`KNOWN` wins over a file of that name (``./MUTAG`` is the file).
-        labels: what the class of a graph is called there, if not one of the usual names; or the classes themselves.
+        labels: what is to be predicted: the name of the column, or of the graph attribute, that holds it, if not one
+            of the usual names; a list of several; or the values themselves, one for each graph, or
+            ``[graphs, targets]`` with None or NaN for gaps.
+        task: ``"classification"``, ``"multilabel"`` (several targets, each 0 or 1) or ``"regression"`` (measured
+            numbers). By default it is seen from the values, and a note says what was assumed.
         smiles: the column of a CSV file that holds the molecules, if not called ``smiles``.
-        labelled: whether every graph must have a class; False for graphs whose class is to be predicted. With None,
-            no graph needs one, but molecules without a class are left out where others have one.
+        labelled: whether every graph must have a class, or a target at least; False for graphs whose class is to be
+            predicted. With None, no graph needs one, but molecules without a class, and graphs without any target, are
+            left out where others have one.
 
     >>> from tempfile import TemporaryDirectory
     >>> texts = {"A": "1, 2\n2, 1", "graph_indicator": "1\n1\n2", "graph_labels": "-1\n1"}
@@ -78,32 +89,68 @@ def load(
     >>> len(graphs), graphs.num_nodes, graphs.num_edges, graphs.classes
     (2, 3, 2, ('-1', '1'))
     """
-    return read(source, Problems(), labels=labels, smiles=smiles, labelled=labelled)
+    names = _names_in(labels, source)
+    roles = Roles(() if labels is not None and names is None else names, task, smiles)
+    return read(source, Problems(), roles, values=None if names else labels, labelled=labelled)
 
 
 def read(
     source: Source,
     problems: Problems,
+    roles: Roles = USUAL,
     *,
-    labels: Labels | None = None,
-    smiles: str | None = None,
+    values: Any = None,
     labelled: bool | None = True,
 ) -> GraphSet:
-    """:func:`load`, with what was left out in ``problems``."""
-    name = labels if labels is None or isinstance(labels, str) else ""  # "" is to look for no classes
-    want = _Want(problems, name, smiles, labelled and name != "")
+    """:func:`load`, with what was left out in ``problems``; what is to be predicted by name in the ``roles``, or its
+    ``values``."""
+    want = _Want(problems, roles, labelled and values is None)
     if isinstance(source, GraphSet):
-        graphs = source
+        graphs = chosen_again(source, roles)
     elif isinstance(source, str | os.PathLike):
         graphs = _by_name_or_path(os.fspath(source), want)
     else:
         graphs = _from_objects(source, want)
-    if labels is not None and not isinstance(labels, str):
-        graphs = _with_classes(graphs, labels)
-    if labelled and graphs.y is None:
+    if values is not None:
+        graphs = with_values(graphs, values, roles.task)
+    if labelled and graphs.y is None and graphs.targets is None:
         where = os.fspath(source) if isinstance(source, str | os.PathLike) else graphs.name
         raise InputError(f"{where}: got no classes, expected one for each graph: {_class_place(source, graphs)}")
-    return graphs
+    return graphs if labelled is False or isinstance(source, GraphSet) else _with_any_target(graphs, problems)
+
+
+def _with_any_target(graphs: GraphSet, problems: Problems) -> GraphSet:
+    """The graphs that have a target at least: others teach nothing."""
+    if graphs.targets is None or not (empty := np.isnan(graphs.targets).all(axis=1)).any():
+        return graphs
+    for graph in np.flatnonzero(empty).tolist():
+        problems.leave_out("no value of any target", "one", file=graphs.name, graph=graph)
+    note = f"left out {int(empty.sum())} graphs without a value of any target"
+    return replace(graphs, notes=(*graphs.notes, note)).subset(~empty)
+
+
+def _names_in(labels: Labels | None, source: Source) -> tuple[str, ...] | None:
+    """The names that ``labels`` are, if they are no values: a text, or a list of texts that a source may have."""
+    if isinstance(labels, str):
+        return (labels,)
+    is_list = isinstance(labels, list | tuple) and all(isinstance(label, str) for label in labels)
+    if not is_list or not labels or len(set(labels)) < len(labels):
+        return None
+    names = tuple(map(str, labels))
+    if isinstance(source, str | os.PathLike):  # one text may be the class of the one graph in a file
+        path = Path(source).expanduser()
+        return names if len(names) > 1 or (path.exists() and form_of(path) in ("molecules", "tables")) else None
+    return names if set(names) & set(_labels_of(source)) else None
+
+
+def _labels_of(source: Any) -> Iterable[str]:
+    """What a label may be called in Python objects, by the first of them."""
+    if isinstance(source, GraphSet):
+        return source.target_names
+    one: Any = source
+    if not is_networkx(source) and not hasattr(source, "edge_index"):
+        one = source[0] if hasattr(source, "__getitem__") and len(source) else None
+    return map(str, one.graph if is_networkx(one) else one.keys() if hasattr(one, "edge_index") else ())
 
 
 def require_two_classes(graphs: GraphSet) -> None:
@@ -115,28 +162,19 @@ def require_two_classes(graphs: GraphSet) -> None:
         raise InputError(f"{graphs.name}: got class {only!r} only, expected two or more classes")
 
 
-def require_every_class(classes: Iterable[Any], where: str) -> None:
-    """Refuse classes of which one is None or NaN, which would become a class of that name."""
-    for graph, value in enumerate(classes):
-        if value is None or value != value:
-            raise InputError(f"{where}: got {value}, expected a class for every graph, in graph {graph}")
-
-
 @dataclass(frozen=True)
 class _Want:
     """What to read beside the graphs themselves."""
 
     problems: Problems
-    labels: str | None
-    smiles: str | None
+    roles: Roles
     labelled: bool | None
 
     def check(self, form: str) -> None:
         """Columns can be named only where columns have names."""
-        if self.smiles and form != "molecules":
-            raise InputError(f"smiles: got {self.smiles!r}, expected none: only a CSV file of molecules has SMILES")
-        if self.labels and form in ("known set", "graph set", "TU folder", "TU zip"):
-            raise InputError(f"labels: got {self.labels!r}, expected none: a {form} has one kind of class only")
+        if self.roles.smiles and form != "molecules":
+            got = f"smiles: got {self.roles.smiles!r}"
+            raise InputError(f"{got}, expected none: only a CSV file of molecules has SMILES")
 
 
 def _by_name_or_path(source: str, want: _Want) -> GraphSet:
@@ -153,7 +191,7 @@ def _by_name_or_path(source: str, want: _Want) -> GraphSet:
         such = near or ", ".join(KNOWN)
         raise InputError(f"got {source!r}, expected a file or folder that exists or a name such as {such}")
     try:
-        return _read_named(source)
+        return chosen_again(_read_named(source), want.roles)
     except InputError as error:
         if not near:
             raise
@@ -191,13 +229,14 @@ def _read_path(path: Path, want: _Want) -> GraphSet:
     form = form_of(path)
     want.check(form)
     if form == "molecules":
-        return read_smiles(path, want.problems, smiles=want.smiles, labels=want.labels, labelled=want.labelled)
+        return read_smiles(path, want.problems, roles=want.roles, labelled=want.labelled)
     if form in ("tables", "graph files"):
         reader = read_tables if form == "tables" else read_graph_files
-        return reader(path, want.problems, labels=want.labels, labelled=bool(want.labelled))
+        return reader(path, want.problems, roles=want.roles, labelled=bool(want.labelled))
     if form == "graph set":
-        return with_titles(GraphSet.open(path))
-    return with_knowledge(read_folder(path) if form == "TU folder" else read_zip(path, str(path)))
+        return chosen_again(with_titles(GraphSet.open(path)), want.roles)
+    found = with_knowledge(read_folder(path) if form == "TU folder" else read_zip(path, str(path)))
+    return chosen_again(found, want.roles)
 
 
 def _from_objects(source: Any, want: _Want) -> GraphSet:
@@ -210,11 +249,11 @@ def _from_objects(source: Any, want: _Want) -> GraphSet:
     if not items:
         raise InputError(f"{name}: got no graphs, expected at least one")
     if is_networkx(items[0]):
-        return from_networkx(items, want.problems, name=name, labels=want.labels, labelled=bool(want.labelled))
+        return from_networkx(items, want.problems, name=name, roles=want.roles, labelled=bool(want.labelled))
     if not hasattr(items[0], "edge_index"):
         expected = "a NetworkX graph or PyTorch Geometric Data"
         raise InputError(f"{name}: got a {type(items[0]).__name__}, expected {expected}, in graph 0")
-    return hide_truth(from_pyg(items, want.problems, name=name, labels=want.labels))
+    return hide_truth(from_pyg(items, want.problems, name=name, roles=want.roles, labelled=want.labelled))
 
 
 def _class_place(source: Source, graphs: GraphSet) -> str:
@@ -227,20 +266,6 @@ def _class_place(source: Source, graphs: GraphSet) -> str:
         "graph set": "one saved with its classes",
         "list": "y, a graph attribute called label, or labels",
     }.get(form, f"the file {graphs.name}_graph_labels.txt")
-
-
-def _with_classes(graphs: GraphSet, labels: Sequence[Any] | np.ndarray) -> GraphSet:
-    """The classes that were given, in place of those that were read."""
-    if isinstance(labels, Mapping | Set):
-        raise InputError(f"labels: got a {type(labels).__name__}, expected a list with a class for every graph")
-    values = [label.item() if hasattr(label, "item") else label for label in labels]
-    require_every_class(values, "labels")
-    texts = list(map(text_of, values))
-    if len(texts) != len(graphs):
-        raise InputError(f"labels: got {len(texts)} classes, expected {len(graphs)}, in {graphs.name}")
-    names = sorted(set(texts), key=natural_order)
-    index = {name: i for i, name in enumerate(names)}
-    return replace(graphs, y=np.array([index[text] for text in texts], np.int64), classes=tuple(names), class_titles=())
 
 
 def _read_named(name: str) -> GraphSet:

@@ -14,8 +14,9 @@ import numpy as np
 
 from sargnn.console import note
 from sargnn.data.graphs import GraphSet
-from sargnn.data.problems import shown
-from sargnn.data.sources import load
+from sargnn.data.problems import Problems, shown
+from sargnn.data.roles import USUAL, Roles
+from sargnn.data.sources import read
 from sargnn.data.splits import Fold
 from sargnn.errors import InputError
 from sargnn.files import write_csv
@@ -66,6 +67,7 @@ def open_run(
     data: str | GraphSet,
     part: str = "all",
     *,
+    roles: Roles = USUAL,
     device: str = "cpu",
     model: str | None = None,
     labelled: bool = False,
@@ -74,8 +76,8 @@ def open_run(
     """Load the model of ``run`` and the graphs of ``data``: all, those of a ``part``, or ``only`` some of these.
 
     Graphs with labels that the model was not trained on are left out and counted. Graphs that must be ``labelled`` must
-    have the classes of the model; for others a note says which classes it does not know. ``model`` names the class of a
-    model of one's own, package.module:Class.
+    have the classes of the model; for others a note says which classes it does not know. ``roles`` say what the columns
+    of ``data`` are for. ``model`` names the class of a model of one's own, package.module:Class.
 
     >>> opened = open_run(Path("runs/mutag"), "MUTAG", "test")  # doctest: +SKIP
     >>> opened.trained.predict(opened.chosen).probabilities.shape  # doctest: +SKIP
@@ -83,7 +85,7 @@ def open_run(
     """
     trained = load_model(run, find_device(device), model=model)
     # Parts are of the set as it was trained on, without the molecules that have no class.
-    graphs = load(data, labelled=labelled or (None if part != "all" else False))
+    graphs = read(data, Problems(), roles, labelled=labelled or (None if part != "all" else False))
     for text in graphs.notes:
         note(f"{graphs.name}: {text}")
     if labelled:

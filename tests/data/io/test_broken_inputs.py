@@ -192,7 +192,7 @@ BROKEN: dict[str, tuple[Files, str]] = {
         "/graphs.csv line 3: got no class in 'label', expected one for every graph, in graph 1",
     ),
     "a fraction for a class": (
-        trio(graphs="graph,label\na,1\nb,0.25\n"),
+        trio(graphs="graph,label\na,yes\nb,0.25\n"),
         ("/graphs.csv line 3: got 0.25 in 'label', expected a whole number or a text as the class, in graph 1"),
     ),
     "no classes at all": (
@@ -280,7 +280,7 @@ BROKEN: dict[str, tuple[Files, str]] = {
     ),
     "a JSON class that is an object": (
         json('{"graph": {"label": {}}, "nodes": [{"id": 0}], "edges": []}'),
-        "/x.json: got a dict in 'label', expected a whole number or a text as the class, in graph 0",
+        "/x.json: got a dict in 'label', expected a number or a text, in graph 0",
     ),
     "a JSON graph that is a text": (
         json('{"graph": "a", "nodes": [{"id": 0}], "edges": []}'),
@@ -478,7 +478,7 @@ BROKEN: dict[str, tuple[Files, str]] = {
         "/x.csv line 2: got 'C(C' (not SMILES), expected a molecule in SMILES",
     ),
     "a fraction for the class of a molecule": (
-        {"x.csv": "smiles,label\nCC,0.5\nCO,1\n"},
+        {"x.csv": "smiles,label\nCC,0.5\nCO,a\n"},
         "/x.csv line 2: got 0.5 in 'label', expected a whole number or a text as the class, in graph 0",
     ),
 }

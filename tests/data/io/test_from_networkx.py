@@ -94,12 +94,12 @@ FAULTS: dict[str, tuple[list[Any], str]] = {
         "got no class in 'label', expected one for every graph, in graph 1",
     ),
     "a fraction for a class": (
-        [labelled(nx.path_graph(2), 0.5)],
+        [labelled(nx.path_graph(2), value) for value in (0.5, "a")],
         "got 0.5 in 'label', expected a whole number or a text as the class, in graph 0",
     ),
     "two classes for one graph": (
-        [labelled(nx.path_graph(2), [1, 2])],
-        "got a list in 'label', expected a whole number or a text as the class, in graph 0",
+        [labelled(nx.path_graph(2), ["a", "b"])] * 2,
+        "got 'a' in 'label_0', expected a number, in graph 0 (the first of 4 problems; `sargnn data check` lists them)",
     ),
     "something else in between": (
         [labelled(nx.path_graph(2)), "hello"],

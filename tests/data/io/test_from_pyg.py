@@ -142,8 +142,8 @@ PYG_FAULTS: dict[str, tuple[list[Any], str]] = {
     ),
     "y of every node": ([ring(3, y=[0, 1, 0])], "graphs: got y of shape (3, 1), expected (1, 1), in graph 0"),
     "y that is no class": (
-        [ring(3, y=0), ring(3, y=0.5)],
-        "graphs: y[0]: got 0.5 in column 1, expected an integer, in graph 1",
+        [ring(3, y=0.5), ring(3, y=float("inf"))],
+        "graphs: y[0]: got inf in 'y', expected a finite number, in graph 1",
     ),
     "y that is text": (
         [ring(3, y="toxic")],

@@ -120,6 +120,14 @@ def test_classes_may_stand_in_graph_attributes(tmp_path: Path) -> None:
     assert graphs.y.tolist() == [1, 0]
 
 
+def test_targets_stand_in_graph_attributes_where_there_are_no_classes(tmp_path: Path) -> None:
+    graphs = read_folder(write(tmp_path, graph_labels=None, graph_attributes="7, 1\nnan, 2.5\n"))
+    assert graphs.target_names == ("target_0", "target_1")
+    np.testing.assert_array_equal(graphs.targets, [[7, 1], [np.nan, 2.5]])
+    assert graphs.graph_attributes is None
+    assert "took 'target_0', 'target_1' as 2 measured numbers (task regression)" in graphs.notes
+
+
 def test_graph_labels_are_the_class_and_graph_attributes_inputs(tmp_path: Path) -> None:
     graphs = read_folder(write(tmp_path, graph_attributes="0.5\n1.5\n"))
     assert graphs.classes == ("-1", "7")
@@ -215,13 +223,13 @@ FAULTS = {
         {"graph_labels": "7\n0.5\n"},
         "{0}/X_graph_labels.txt line 2: got 0.5 in column 1, expected an integer, in graph 1",
     ),
-    "regression target": (
-        {"graph_labels": None, "graph_attributes": "7\n0.5\n"},
-        "{0}/X_graph_attributes.txt line 2: got 0.5 in column 1, expected an integer, in graph 1",
+    "infinite target": (
+        {"graph_labels": None, "graph_attributes": "7.5\n-inf\n"},
+        "{0}/X_graph_attributes.txt line 2: got -inf in 'target', expected a finite number, in graph 1",
     ),
-    "several targets": (
-        {"graph_labels": None, "graph_attributes": "7, 1\n1, 2\n"},
-        "{0}/X_graph_attributes.txt line 1: got 2 column(s), expected 1, in graph 0" + OF_TWO,
+    "more targets than graphs": (
+        {"graph_labels": None, "graph_attributes": "7, 1, 2\n1, 2, 3\n"},
+        "got 3 targets for 2 graphs, expected fewer",
     ),
     "node labels cut short": (
         {"node_labels": "6\n8\n6\n6"},

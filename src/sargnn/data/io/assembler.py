@@ -10,7 +10,8 @@ other attributes          numbers are attributes, in the natural order of their 
                           several of them each combination is one
 ``node_name``             what to call the node, where not by its id
 ``true_saliency``         how much the node truly matters; never an input
-``label`` of a graph      its class; ``y``, ``class`` and ``target`` are other names for it
+``label`` of a graph      its class or measured number; ``y``, ``class`` and ``target`` are other names for it
+``target:NAME``           one of its targets
 ``part`` of a graph       ``train``, ``validation`` or ``test`` of an official split
 ``graph_name``            what to call the graph
 ========================  ==========================================================================================
@@ -30,6 +31,7 @@ from sargnn.data.io.columns import Column, GrowingArray, natural_order, text_of
 from sargnn.data.io.graph_fields import GraphFields
 from sargnn.data.io.graph_records import NAME_LENGTH, ChunkColumns, GraphChunk, Record, chunk_of
 from sargnn.data.problems import Problem, Problems, merged_note, shown
+from sargnn.data.roles import USUAL, Roles
 
 __all__ = ["Assembler", "assemble_records"]
 
@@ -51,7 +53,7 @@ def assemble_records(
     records: Iterable[Record],
     problems: Problems,
     *,
-    labels: str | None = None,
+    roles: Roles = USUAL,
     labelled: bool = True,
     file: str | None = None,
 ) -> GraphSet:
@@ -62,7 +64,7 @@ def assemble_records(
     >>> graphs.edges.tolist(), graphs.node_attributes.tolist(), graphs.classes, graphs.node_names.tolist()
     ([[1, 0], [0, 1]], [[1.0], [2.0]], ('short',), ['a', 'b'])
     """
-    assembler = Assembler(name, problems, labels=labels, file=file)
+    assembler = Assembler(name, problems, roles=roles, file=file)
     waiting = iter(records)
     while some := list(islice(waiting, CHUNK)):
         assembler.add(chunk_of(some, assembler.graphs, problems))
@@ -73,7 +75,7 @@ class Assembler:
     """Takes chunks, gives a :class:`GraphSet`."""
 
     def __init__(
-        self, name: str, problems: Problems, *, labels: str | None = None, cells: bool = False, file: str | None = None
+        self, name: str, problems: Problems, *, roles: Roles = USUAL, cells: bool = False, file: str | None = None
     ) -> None:
         self.name = name
         self.file = file or name
@@ -90,7 +92,7 @@ class Assembler:
         self._edge_counts: list[np.ndarray] = []
         self._edges = GrowingArray(np.int32, 2)
         self._merged = 0
-        self._graph_fields = GraphFields(problems, labels)
+        self._graph_fields = GraphFields(problems, roles)
         self._node_names: list[np.ndarray | None] = []
 
     def add(self, chunk: GraphChunk) -> None:

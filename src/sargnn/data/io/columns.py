@@ -96,6 +96,10 @@ class GrowingArray:
         """Add ``count`` rows of one value."""
         self._grow(count)[:] = value
 
+    def copy(self) -> np.ndarray:
+        """All rows so far."""
+        return self._array[: self._length].copy()
+
     def take(self) -> np.ndarray:
         """All rows, in an array of their own; nothing is left."""
         array = self._array

@@ -10,16 +10,17 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.io.assembler import assemble_records
 from sargnn.data.io.graph_records import Record
 from sargnn.data.problems import Problems
+from sargnn.data.roles import USUAL, Roles
 
 __all__ = ["from_networkx", "is_networkx"]
 
 
 def from_networkx(
-    graphs: Sequence[Any], problems: Problems, *, name: str = "graphs", labels: str | None = None, labelled: bool = True
+    graphs: Sequence[Any], problems: Problems, *, name: str = "graphs", roles: Roles = USUAL, labelled: bool = True
 ) -> GraphSet:
     """A set of NetworkX graphs of any kind; see :mod:`sargnn.data.io.assembler` for what attributes mean.
 
-    The class is the graph attribute ``labels``, by default ``label``, ``y``, ``class`` or ``target``.
+    The class is the graph attribute ``label``, ``y``, ``class`` or ``target``, unless the ``roles`` name other labels.
 
     >>> import networkx as nx
     >>> triangle, path = nx.cycle_graph(3), nx.path_graph(3)
@@ -27,7 +28,7 @@ def from_networkx(
     >>> from_networkx([triangle, path], Problems()).classes
     ('closed', 'open')
     """
-    return assemble_records(name, _records(graphs, problems), problems, labels=labels, labelled=labelled)
+    return assemble_records(name, _records(graphs, problems), problems, roles=roles, labelled=labelled)
 
 
 def is_networkx(value: Any) -> bool:

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from sargnn.data.graphs import EDGE_ARRAYS, GRAPH_ARRAYS, GraphSet
-from sargnn.data.io.tu import Place, Table, assemble
+from sargnn.data.io.graph_fields import no_column
+from sargnn.data.io.targets import TargetColumns
+from sargnn.data.io.tu import Place, Table, add_targets, assemble
 from sargnn.data.problems import InputErrors, Problems, refused
+from sargnn.data.roles import USUAL, Roles
 
 __all__ = ["from_pyg"]
 
@@ -25,8 +28,16 @@ KEYS = {
 :meth:`GraphSet.to_pyg` gives."""
 
 
-def from_pyg(items: Sequence[Any], problems: Problems, *, name: str = "graphs", labels: str | None = None) -> GraphSet:
-    """A set of PyTorch Geometric graphs; the class is ``y``, or what is called ``labels``.
+def from_pyg(
+    items: Sequence[Any],
+    problems: Problems,
+    *,
+    name: str = "graphs",
+    roles: Roles = USUAL,
+    labelled: bool | None = True,
+) -> GraphSet:
+    """A set of PyTorch Geometric graphs; ``y`` is the class or, as ``[1, T]`` with NaN for gaps, the targets, unless
+    the ``roles`` name other labels.
 
     >>> import torch
     >>> from torch_geometric.data import Data
@@ -38,9 +49,14 @@ def from_pyg(items: Sequence[Any], problems: Problems, *, name: str = "graphs", 
     reader = _Reader(items, problems, name)
     fields: dict[str, Any] = {}
     each_graph = np.arange(len(items))
-    if labels != "" and (y := reader.stack((labels or "y",), each_graph, columns=1)):
-        with problems.caught():
-            fields["y"], fields["classes"] = y.categories()
+    targets = TargetColumns(problems, roles.task)
+    wanted = ("y",) if roles.labels is None else roles.labels
+    tables = {label: reader.stack((label,), each_graph) for label in wanted}
+    for label, table in tables.items():
+        if table is None and labelled and roles.labels and not problems.found:
+            problems.add(*no_column(label, list(map(str, items[0].keys()))), file=name, field=label)
+    add_targets(targets, {label: table for label, table in tables.items() if table is not None}, len(items))
+    fields |= targets.finish(labelled=bool(labelled))
     for field, keys in KEYS.items():
         owner = reader.edge_graph if field in EDGE_ARRAYS else each_graph if field in GRAPH_ARRAYS else reader.graph
         table = reader.stack(keys, owner, columns=1 if field == "true_saliency" else None)
@@ -50,7 +66,7 @@ def from_pyg(items: Sequence[Any], problems: Problems, *, name: str = "graphs", 
             elif table:
                 fields[field] = table.reals()[:, 0] if field == "true_saliency" else table.reals()
     problems.stop()
-    return assemble(name, reader.graph, reader.source, reader.target, **fields)
+    return assemble(name, reader.graph, reader.source, reader.target, notes=targets.notes, **fields)
 
 
 class _Reader:

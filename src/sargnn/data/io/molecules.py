@@ -21,10 +21,13 @@ from typing import Any
 
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.assembler import assemble_records
-from sargnn.data.io.graph_fields import CLASS_NAMES, is_given
+from sargnn.data.io.columns import NUMBER
+from sargnn.data.io.graph_fields import CLASS_NAMES, no_column
 from sargnn.data.io.graph_records import Record
 from sargnn.data.io.table_files import CsvTable
+from sargnn.data.io.targets import is_given
 from sargnn.data.problems import Problems, refused, shown
+from sargnn.data.roles import USUAL, Roles
 from sargnn.errors import InputError
 
 __all__ = ["load_rdkit", "read_molecule", "read_smiles"]
@@ -41,30 +44,40 @@ def read_smiles(
     path: Path,
     problems: Problems,
     *,
-    smiles: str | None = None,
-    labels: str | None = None,
+    roles: Roles = USUAL,
     labelled: bool | None = True,
 ) -> GraphSet:
-    """The molecules of a CSV file: the column ``smiles``, the class in the column ``labels``.
+    """The molecules of a CSV file, with what is to be predicted in the columns that the ``roles`` name.
 
     Without their names, the columns are looked for by the usual ones; failing that, the class is the only other column
-    whose values repeat, and a note says so.
+    whose values repeat, the targets are all other columns where they hold nothing but 0, 1 and gaps, or the only other
+    column where it holds numbers. A note says so.
     """
     table = CsvTable(path, problems)
-    columns = ", ".join(map(shown, table.header))
-    column = table.column(*([smiles] if smiles else SMILES_NAMES))
+    column = _column(table, roles.smiles) if roles.smiles else table.column(*SMILES_NAMES)
     if column is None:
-        wanted = f"one called {shown(smiles or 'smiles')} that holds SMILES"
-        raise refused(f"got columns {columns}, expected {wanted}", path, 1)
-    label = table.column(*(CLASS_NAMES if labels is None else [labels]))
-    if labels and label is None:
-        raise refused(f"got columns {columns}, expected one called {shown(labels)}", path, 1)
+        columns = ", ".join(map(shown, table.header))
+        raise refused(f"got columns {columns}, expected one called 'smiles' that holds SMILES", path, 1)
+    labels = [_column(table, name) for name in roles.labels or ()]
+    if column in labels:
+        raise refused(f"got {shown(table.header[column])} as a label, expected another: it holds the SMILES", path, 1)
     notes = []
-    if labels is None and label is None and (label := _guessed_class(table, column)) is not None:
-        notes.append(f"took {shown(table.header[label])} as the class")
-    records = _records(table, column, label, problems, labelled)
-    graphs = assemble_records(path.stem, records, problems, labels="label", labelled=bool(labelled), file=str(path))
-    return replace(graphs, notes=(*notes, *graphs.notes), smiles=graphs.graph_names)
+    if roles.labels is None and (named := table.column(*CLASS_NAMES)) is not None:
+        labels = [named]
+    elif roles.labels is None:
+        labels = _guessed_labels(table, column)
+        notes = [f"took {shown(table.header[label])} as the class" for label in labels]
+    found = replace(roles, smiles=None, labels=tuple(table.header[label] for label in labels))
+    records = _records(table, column, labels, problems, labelled)
+    graphs = assemble_records(path.stem, records, problems, roles=found, labelled=bool(labelled), file=str(path))
+    return replace(graphs, notes=(*(notes if graphs.classes else ()), *graphs.notes), smiles=graphs.graph_names)
+
+
+def _column(table: CsvTable, name: str) -> int:
+    """Where a column stands; if it does not, those that are there are told."""
+    if (column := table.column(name)) is None:
+        raise refused("got {}, expected {}".format(*no_column(name, table.header)), table.path, 1, field=name)
+    return column
 
 
 def load_rdkit() -> Any:
@@ -76,8 +89,9 @@ def load_rdkit() -> Any:
     return Chem
 
 
-def _guessed_class(table: CsvTable, smiles: int) -> int | None:
-    """The only column beside the SMILES whose values repeat: each comes twice or more, on average."""
+def _guessed_labels(table: CsvTable, smiles: int) -> list[int]:
+    """The only column beside the SMILES whose values repeat: each comes twice or more, on average. Failing that, all
+    columns where they hold nothing but 0, 1 and gaps, or the only column where it holds numbers."""
     columns = [i for i, name in enumerate(table.header) if name and i != smiles]
     distinct: dict[int, set[str]] = {column: set() for column in columns}
     count = 0
@@ -86,7 +100,12 @@ def _guessed_class(table: CsvTable, smiles: int) -> int | None:
         for column in columns:
             distinct[column].add(row[column])
     repeating = [column for column in columns if len(distinct[column]) <= count // 2]
-    return repeating[0] if len(repeating) == 1 else None
+    if len(repeating) == 1:
+        return repeating
+    values = [{value.strip() for value in distinct[column] if is_given(value)} for column in columns]
+    if len(columns) > 1 and all(some <= {"0", "1", "0.0", "1.0"} for some in values) and any(values):
+        return columns
+    return columns if len(columns) == 1 and values[0] and all(map(NUMBER.fullmatch, values[0])) else []
 
 
 def _first_look(table: CsvTable) -> Iterator[tuple[int, list[str]]]:
@@ -95,20 +114,21 @@ def _first_look(table: CsvTable) -> Iterator[tuple[int, list[str]]]:
 
 
 def _records(
-    table: CsvTable, smiles: int, label: int | None, problems: Problems, labelled: bool | None
+    table: CsvTable, smiles: int, labels: list[int], problems: Problems, labelled: bool | None
 ) -> Iterator[Record]:
     chem = load_rdkit()
-    has_classes = label is not None and any(is_given(row[label]) for _, row in _first_look(table))
+    wanted = ", ".join(shown(table.header[label]) for label in labels[:3]) + (", ..." if len(labels) > 3 else "")
+    partly = labelled is not False and any(is_given(row[label]) for _, row in _first_look(table) for label in labels)
     for line, row in table.rows():
         where = {"file": str(table.path), "line": line, "field": table.header[smiles]}
         text = row[smiles].strip()
         molecule, reason = _parse(chem, text)
         if molecule is None:
             problems.leave_out(f"{shown(text, 80)} ({reason})", "a molecule in SMILES", **where)
-        elif labelled is not False and has_classes and label is not None and not is_given(row[label]):
-            problems.leave_out(f"no class in {shown(table.header[label])}", "one", **where)
+        elif partly and not any(is_given(row[label]) for label in labels):
+            problems.leave_out(f"no {'class' if len(labels) == 1 else 'value'} in {wanted}", "one", **where)
         else:
-            attributes = {"label": row[label]} if label is not None and is_given(row[label]) else {}
+            attributes = {table.header[label]: row[label] for label in labels}
             yield replace(_record(molecule, text), attributes=attributes, file=str(table.path), line=line)
 
 

@@ -26,6 +26,7 @@ from sargnn.data.io.columns import text_of
 from sargnn.data.io.graph_records import ChunkColumns, GraphChunk, repeats
 from sargnn.data.io.table_files import Chunk, CsvTable, ParquetTable, SplitTable, TableFile
 from sargnn.data.problems import Problems, refused, shown
+from sargnn.data.roles import USUAL, Roles
 
 __all__ = ["has_tables", "read_tables"]
 
@@ -48,11 +49,11 @@ def has_tables(folder: Path) -> bool:
     return any((folder / f"{name}{suffix}").is_file() for name in COLUMNS for suffix in (".csv", ".parquet"))
 
 
-def read_tables(folder: Path, problems: Problems, *, labels: str | None = None, labelled: bool = True) -> GraphSet:
+def read_tables(folder: Path, problems: Problems, *, roles: Roles = USUAL, labelled: bool = True) -> GraphSet:
     """The graphs of three tables; see :mod:`sargnn.data.io.assembler` for what the columns mean."""
     graphs, nodes, edges = (_Opened(folder, name, problems) for name in COLUMNS)
     problems.stop()
-    assembler = Assembler(folder.resolve().name, problems, labels=labels, cells=nodes.table.cells, file=graphs.file)
+    assembler = Assembler(folder.resolve().name, problems, roles=roles, cells=nodes.table.cells, file=graphs.file)
     for chunk in _Reader(graphs, nodes, edges).graph_chunks():
         assembler.add(chunk)
     return assembler.finish(labelled=labelled)

@@ -30,10 +30,11 @@ import numpy as np
 
 from sargnn.data.graphs import EDGE_ARRAYS, NODE_ARRAYS, GraphSet, pointers, sort_edges
 from sargnn.data.io.label_readme import titles_of
-from sargnn.data.problems import MOST, InputErrors, Problem, Problems, merged_note, refused
+from sargnn.data.io.targets import TargetColumns
+from sargnn.data.problems import MOST, InputErrors, Problem, Problems, merged_note, refused, shown
 from sargnn.errors import InputError
 
-__all__ = ["Place", "Table", "assemble", "is_tu_folder", "read_folder", "read_zip"]
+__all__ = ["Place", "Table", "add_targets", "assemble", "is_tu_folder", "read_folder", "read_zip"]
 
 AnyPath = TypeVar("AnyPath", bound=PurePath)
 
@@ -115,6 +116,22 @@ class Table:
         raise InputErrors(found, len(bad))
 
 
+def add_targets(targets: TargetColumns, tables: Mapping[str, Table], count: int) -> None:
+    """Add what ``tables`` hold of ``count`` graphs, by name; the columns of a table of several are numbered."""
+    columns: dict[str, list[float]] = {}
+    place: dict[str, Place] = {}
+    for name, table in tables.items():
+        for i, values in enumerate(table.values.T.tolist()):
+            column = name if len(table.values.T) == 1 else f"{name}_{i}"
+            columns[column], place[column] = values, table.place
+
+    def tell(column: str, row: int, got: str, expected: str) -> Problem:
+        return place.get(column, nowhere).refuse(row, f"{got} in {shown(column)}", expected, column)
+
+    nowhere = Place(lambda row: ("", None))
+    targets.add(columns, count, tell)
+
+
 def is_tu_folder(folder: Path) -> bool:
     """Whether ``folder`` holds a file ``NAME_A.txt``."""
     return any(path.name.endswith("_A.txt") and not path.name.startswith(".") for path in folder.iterdir())
@@ -193,7 +210,13 @@ def _read(name: str, files: Mapping[str, TextFile], place: str) -> GraphSet:
     for each, owner in owners.items():
         labels, attributes = files.get(f"{each}_labels"), files.get(f"{each}_attributes")
         if each == "graph" and labels is None:
-            labels, attributes = attributes, None
+            if attributes:  # what is known of the graphs is then what is to be predicted
+                targets = TargetColumns(problems)
+                with problems.caught():
+                    add_targets(targets, {"target": _table(attributes, each, owner)}, len(owner))
+                fields |= targets.finish(labelled=True)
+                notes += targets.notes
+            continue
         if labels:
             with problems.caught():
                 table = _table(labels, each, owner, columns=1 if each == "graph" else None)
