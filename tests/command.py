@@ -26,7 +26,7 @@ PAPER = ["--model", "sar-gcn", *FAST]
 
 RUN_FILES = {
     "config.json", "weights.safetensors", "training.json", "checkpoint.safetensors", "history.csv", "calibration.json",
-    "report.html",
+    "report.html", "trust.safetensors",
 }  # fmt: skip
 
 

@@ -95,7 +95,7 @@ def test_killed_at_random_moments_and_gone_on_with_ends_the_same(
     ours, theirs = read_training(run), read_training(whole)
     assert timeless(ours["history"]) == timeless(theirs["history"])
     assert ours["scores"] == theirs["scores"]
-    assert {path.name for path in run.iterdir()} == FILES | {"calibration.json", "report.html"}
+    assert {path.name for path in run.iterdir()} == FILES | {"calibration.json", "report.html", "trust.safetensors"}
 
 
 COMMAND = """

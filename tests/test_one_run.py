@@ -15,7 +15,10 @@ from tiny import shapes, tensors, timeless
 
 VALUES = {"model.hidden": 8, "training.epochs": 3}
 SETS = [part for key, value in VALUES.items() for part in ("--set", f"{key}={value}")]
-RUN = {"config.json", "weights.safetensors", "training.json", "history.csv", "calibration.json", "report.html"}
+RUN = {
+    "config.json", "weights.safetensors", "training.json", "history.csv", "calibration.json", "report.html",
+    "trust.safetensors",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +50,7 @@ def test_the_folders_hold_the_same_files(folders: dict[str, Path]) -> None:
 def test_library_and_command_give_the_same_bits(folders: dict[str, Path]) -> None:
     library, command = folders["library"], folders["command"]
     assert tensors(library) == tensors(command)
-    for file in ("config.json", "calibration.json"):
+    for file in ("config.json", "calibration.json", "trust.safetensors"):
         assert (library / file).read_bytes() == (command / file).read_bytes()
     ours, theirs = (json.loads((folder / "training.json").read_text()) for folder in (library, command))
     assert timeless(ours["history"]) == timeless(theirs["history"])
@@ -69,5 +72,5 @@ def test_every_folder_serves_every_command(folders: dict[str, Path], tmp_path: P
 def test_a_loaded_classifier_is_saved_again_whole(folders: dict[str, Path], tmp_path: Path) -> None:
     GraphClassifier.load(folders["classifier"]).save(tmp_path / "again")
     assert names(tmp_path / "again") == names(folders["classifier"])
-    for file in ("weights.safetensors", "calibration.json", "report.html", "history.csv"):
+    for file in ("weights.safetensors", "calibration.json", "report.html", "history.csv", "trust.safetensors"):
         assert (tmp_path / "again" / file).read_bytes() == (folders["classifier"] / file).read_bytes()

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from sargnn.training.settings import Settings as Settings
     from sargnn.training.trained_model import Prediction as Prediction
     from sargnn.training.trained_model import TrainedModel as TrainedModel
+    from sargnn.training.trust import Trust as Trust
+    from sargnn.training.trust import TrustReference as TrustReference
+    from sargnn.training.trust import load_trust as load_trust
 
 
 __version__ = "0.1.0"
@@ -61,6 +64,7 @@ _HOME = {
     "sargnn.training.run": ("TrainingRun", "train"),
     "sargnn.training.settings": ("Settings",),
     "sargnn.training.trained_model": ("Prediction", "TrainedModel"),
+    "sargnn.training.trust": ("Trust", "TrustReference", "load_trust"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
@@ -28,7 +27,6 @@ from sargnn.data.relabel import require_every_class
 from sargnn.data.sources import load
 from sargnn.data.splits import holdout
 from sargnn.errors import InputError
-from sargnn.explain.maps import chunks, inference
 from sargnn.files import write_file, write_folder
 from sargnn.tasks.calibration import Calibration
 from sargnn.training import model_folder
@@ -37,6 +35,8 @@ from sargnn.training.hardware import find_device
 from sargnn.training.run import REPORT, TrainingRun, save_run
 from sargnn.training.settings import DEFAULT_MODEL, Settings
 from sargnn.training.trained_model import TrainedModel
+from sargnn.training.trust import FILE as TRUST
+from sargnn.training.trust import TrustReference, load_trust
 
 __all__ = ["GraphClassifier"]
 
@@ -181,11 +181,7 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     def transform(self, X: Any) -> np.ndarray:
         """float32 ``[graphs, features]``: the vector of each graph that the last layers classify."""
         check_is_fitted(self)
-        model = self.trained_.model
-        data = self.trained_.tensors(_graphs(X), next(model.parameters()).device)
-        with inference(model, data.device):
-            batches = (data.batch(index, model.layouts) for index in chunks(data, np.arange(len(data))))
-            return torch.cat([model.encode(batch).graph for batch in batches]).cpu().numpy()
+        return self.trained_.vectors(_graphs(X))
 
     def explain(self, X: Any) -> list[np.ndarray]:
         """The saliency of each node: for every graph float64 ``[nodes]`` that sums to 1.
@@ -206,7 +202,7 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
             raise InputError(f"{folder}: got something that exists, expected a new folder")
         with write_folder(folder) as temporary:
-            save_run(temporary, self.trained_, self._record, self.calibration_, self._report())
+            save_run(temporary, self.trained_, self._record, self.calibration_, self._report(), self._reference())
             write_file(temporary / FILE, json.dumps(self._words(), indent=1) + "\n")
 
     @classmethod
@@ -220,6 +216,7 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
             classifier.classes_ = np.array(words["classes"], dtype=_plain_type(words["type"]))
             classifier._n_features_out = int(words["vector"])
             classifier._run, classifier._page = None, (folder / REPORT).read_text()
+            classifier._trust = load_trust(folder, trained) if (folder / TRUST).exists() else None
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"{folder / FILE}: got {error!r}, expected a file of GraphClassifier.save") from error
         if tuple(map(str, classifier.classes_)) != trained.classes:
@@ -231,11 +228,17 @@ class GraphClassifier(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     def __getstate__(self) -> dict[str, Any]:
         """Without the training graphs: their report is enough to save the classifier later."""
         state = dict(super().__getstate__())
-        return {**state, "_run": None, "_page": self._report()} if state.get("_run") else state
+        if not state.get("_run"):
+            return state
+        return {**state, "_run": None, "_page": self._report(), "_trust": self._reference()}
 
     def _report(self) -> str:
         """The page of the training."""
         return self._page if self._run is None else self._run.page
+
+    def _reference(self) -> TrustReference | None:
+        """What new graphs are compared with; none of a folder of an earlier version."""
+        return self._trust if self._run is None else self._run.trust_reference
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -45,7 +45,7 @@ def test_a_substructure_counts_as_often_as_it_occurs() -> None:
 
 def test_fingerprints_are_bits_of_the_same_substructures() -> None:
     counts = morgan_counts([ETHANOL, BENZENE], radius=2, size=2048)
-    bits = np.unpackbits(fingerprints([ETHANOL, BENZENE]), axis=1)
+    bits = np.unpackbits(fingerprints([ETHANOL, BENZENE]), axis=1, bitorder="little")
     np.testing.assert_array_equal(bits, counts > 0)
 
 

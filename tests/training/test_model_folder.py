@@ -57,7 +57,7 @@ def test_the_files_are_exactly_these(graphs: GraphSet, tmp_path: Path) -> None:
         assert {path.name for path in folder.iterdir()} == {CONFIG, TRAINING, CHECKPOINT, WEIGHTS, HISTORY}
     run.finish()
     assert {path.name for path in folder.iterdir()} == {
-        CONFIG, TRAINING, CHECKPOINT, WEIGHTS, HISTORY, "calibration.json", "report.html",
+        CONFIG, TRAINING, CHECKPOINT, WEIGHTS, HISTORY, "calibration.json", "report.html", "trust.safetensors",
     }  # fmt: skip
 
 

@@ -145,7 +145,7 @@ def test_what_a_killed_writer_left_is_cleared_away(graphs: GraphSet, tmp_path: P
     stop_after(1, graphs, tiny(), folder)
     (folder / ".checkpoint.safetensors.a1b2.part").write_text("half")
     train(graphs, tiny(), folder, fold=FOLD, resume=True)
-    assert {path.name for path in folder.iterdir()} == FILES | {"calibration.json", "report.html"}
+    assert {path.name for path in folder.iterdir()} == FILES | {"calibration.json", "report.html", "trust.safetensors"}
 
 
 @pytest.fixture

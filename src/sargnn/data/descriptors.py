@@ -96,7 +96,8 @@ def morgan_counts(smiles: Sequence[str], radius: int, size: int) -> np.ndarray:
 
 
 def fingerprints(smiles: Sequence[str], radius: int = 2, size: int = 2048) -> np.ndarray:
-    """uint8 [G, size / 8]: which circular substructures occur, eight to a byte (ECFP4, by its usual name).
+    """uint8 [G, size / 8]: which circular substructures occur, eight to a byte, the lowest first (ECFP4, by its usual
+    name).
 
     >>> np.unpackbits(fingerprints(["C"])).sum()
     np.uint64(1)
@@ -104,7 +105,7 @@ def fingerprints(smiles: Sequence[str], radius: int = 2, size: int = 2048) -> np
     generator = _generator(radius, size)
     bits = np.zeros((len(smiles), size // 8), np.uint8)
     for row, molecule in zip(bits, molecules_of(smiles), strict=True):
-        row[:] = np.packbits(generator.GetFingerprintAsNumPy(molecule))
+        row[:] = np.packbits(generator.GetFingerprintAsNumPy(molecule), bitorder="little")
     return bits
 
 

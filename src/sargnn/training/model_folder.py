@@ -6,6 +6,7 @@
 ``training.json``          data fingerprint, split, versions, history, scores
 ``history.csv``            losses, score, learning rate and seconds of each epoch
 ``calibration.json``       temperature and conformal scores of the validation graphs
+``trust.safetensors``      what new graphs are compared with: fingerprints or vectors of the training graphs
 ``report.html``            the run as a page
 ``checkpoint.safetensors`` the state after the last epoch, from which training is resumed
 ========================== ==========================================================================================
@@ -37,8 +38,8 @@ from sargnn.training.settings import Settings
 from sargnn.training.trained_model import TrainedModel
 
 __all__ = [
-    "load_checkpoint", "load_model", "prepare", "read_training", "save_checkpoint", "save_config", "save_history",
-    "save_training", "save_weights",
+    "load_checkpoint", "load_model", "prepare", "read_tensors", "read_training", "save_checkpoint", "save_config",
+    "save_history", "save_training", "save_weights", "write_tensors",
 ]  # fmt: skip
 
 FORMAT = "sargnn.model/1"
@@ -64,7 +65,7 @@ def load_model(folder: Path | str, device: torch.device | str = "cpu", *, model:
     folder = Path(folder)
     trained = load_untrained(folder, model)
     read_training(folder)  # not needed to predict, but a folder without it is incomplete
-    tensors, _ = _read_tensors(folder / WEIGHTS)
+    tensors, _ = read_tensors(folder / WEIGHTS)
     _set_weights(trained.model, tensors, folder / WEIGHTS)
     trained.model.to(device).eval()
     return trained
@@ -128,7 +129,7 @@ def _config(trained: TrainedModel) -> dict[str, Any]:
 
 
 def save_weights(folder: Path, trained: TrainedModel) -> None:
-    _write_tensors(folder / WEIGHTS, weights_of(trained.model), trained)
+    write_tensors(folder / WEIGHTS, weights_of(trained.model), trained)
 
 
 def save_training(folder: Path, content: dict[str, Any]) -> None:
@@ -163,13 +164,13 @@ def save_checkpoint(folder: Path, trained: TrainedModel, state: TrainingState) -
         for key, value in state.optimizer.state.get(parameter, {}).items():
             tensors[f"adam/{key}/{name}"] = value.detach().cpu()
     words = {"best_epoch": str(state.best_epoch), "history": json.dumps(state.history)}
-    _write_tensors(folder / CHECKPOINT, tensors, trained, words)
+    write_tensors(folder / CHECKPOINT, tensors, trained, words)
 
 
 def load_checkpoint(folder: Path, state: TrainingState) -> None:
     """Put ``state`` where :func:`save_checkpoint` left it."""
     path = folder / CHECKPOINT
-    tensors, words = _read_tensors(path)
+    tensors, words = read_tensors(path)
     parts: dict[str, dict[str, Tensor]] = {"last": {}, "best": {}, "adam": {}}
     for key, value in tensors.items():
         kind, _, name = key.partition("/")
@@ -208,16 +209,17 @@ def _set_weights(model: GraphModel, tensors: dict[str, Tensor], path: Path) -> N
             value.copy_(tensors[name])
 
 
-def _write_tensors(
+def write_tensors(
     path: Path, tensors: dict[str, Tensor], trained: TrainedModel, words: dict[str, str] | None = None
 ) -> None:
+    """Write tensors and ``words`` with a checksum of both and that of the model's config."""
     words = {"format": FORMAT, "config": _identity(_config(trained)), **(words or {})}
     words["checksum"] = _checksum(tensors, words)
     # Under one name: safetensors writes several in any order, and equal runs should give equal files.
     write_file(path, save(tensors, metadata={HEADER: json.dumps(words, sort_keys=True)}))
 
 
-def _read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The tensors and the metadata of a file that is undamaged and belongs to the config beside it."""
     try:
         with safe_open(path, framework="pt", device="cpu") as file:

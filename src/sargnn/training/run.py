@@ -30,6 +30,7 @@ from sargnn.training.progress import Row
 from sargnn.training.report import training_report
 from sargnn.training.settings import DEFAULT_MODEL, Settings
 from sargnn.training.trained_model import Prediction, TrainedModel
+from sargnn.training.trust import TrustReference, save_trust
 
 __all__ = ["TrainingRun", "parts_of", "save_run", "score", "train"]
 
@@ -153,13 +154,19 @@ class TrainingRun:
             spread = None if found.spread is None else found.spread[held_out]
             self.calibration = kind.fit(targets[held_out], found.values[held_out], spread)
         if self.folder is not None:
-            save_run(self.folder, self.trained, self.record("finished"), self.calibration, self.page)
+            record, reference = self.record("finished"), self.trust_reference
+            save_run(self.folder, self.trained, record, self.calibration, self.page, reference)
         return self
 
     @property
     def page(self) -> str:
         """The report of the finished run, an HTML page."""
         return render(training_report(self))
+
+    @cached_property
+    def trust_reference(self) -> TrustReference:
+        """What new graphs are compared with, to tell how far they are from the training graphs."""
+        return TrustReference.of(self.trained, self.graphs, self.fold.train)
 
     @cached_property
     def parts(self) -> dict[str, np.ndarray]:
@@ -188,15 +195,22 @@ class TrainingRun:
 
 
 def save_run(
-    folder: Path, trained: TrainedModel, record: dict[str, Any], calibration: Calibration | None, page: str
+    folder: Path,
+    trained: TrainedModel,
+    record: dict[str, Any],
+    calibration: Calibration | None,
+    page: str,
+    reference: TrustReference | None,
 ) -> None:
-    """Write a finished run: settings, weights, history, scores, calibration, report."""
+    """Write a finished run: settings, weights, history, scores, calibration, report, trust."""
     model_folder.save_config(folder, trained)
     model_folder.save_weights(folder, trained)
     model_folder.save_history(folder, record["history"])
     model_folder.save_training(folder, record)
     if calibration is not None:
         save_calibration(folder, calibration)
+    if reference is not None:
+        save_trust(folder, reference)
     write_file(folder / REPORT, page)
 
 

@@ -13,7 +13,7 @@ from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 from sargnn.explain.effects import outputs_without_each_node
-from sargnn.explain.maps import combine, node_saliency
+from sargnn.explain.maps import chunks, combine, inference, node_saliency
 from sargnn.nn.graph_model import GraphModel
 from sargnn.systems import find_system
 from sargnn.tasks import Task
@@ -113,6 +113,13 @@ class TrainedModel:
             layer[:] = values.cpu().numpy()
         spread = np.std([self.task.predict(own) for own in members], axis=0) if len(members) > 1 else None
         return Prediction(self.task, self.task.predict(outputs), layers, data.sizes, spread)
+
+    def vectors(self, graphs: GraphSet) -> np.ndarray:
+        """float32 [G, d]: the vector of each graph that the last layers classify."""
+        data = self.tensors(graphs, next(self.model.parameters()).device)
+        with inference(self.model, data.device):
+            batches = (data.batch(index, self.model.layouts) for index in chunks(data, np.arange(len(data))))
+            return torch.cat([self.model.encode(batch).graph for batch in batches]).cpu().numpy()
 
     def saliency(self, graphs: GraphSet, rule: str = "mean") -> np.ndarray:
         """float64 [N]: the saliency of every node, all layers in one map by the ``rule`` of :mod:`sargnn.explain.maps`.
