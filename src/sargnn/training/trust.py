@@ -41,7 +41,12 @@ COMPARED = 5000
 
 @dataclass(frozen=True, eq=False)
 class Trust:
-    """What speaks for and against the predictions of some graphs."""
+    """What speaks for and against the predictions of some graphs.
+
+    >>> one = Trust((("CCO",),), np.array([[0.4]]), True, np.array([25.0]), None, ((),), None)
+    >>> one.columns()
+    {'nearest_1': ['CCO'], 'similarity_1': [0.6], 'distance_percentile': [25.0], 'unseen_categories': ['']}
+    """
 
     nearest: tuple[tuple[str, ...], ...]
     """[G][K]: the names of the nearest training graphs, the nearest first."""
@@ -147,9 +152,13 @@ def save_trust(folder: Path, reference: TrustReference) -> None:
 def load_trust(folder: Path | str, trained: TrainedModel) -> TrustReference:
     """What the folder of the ``trained`` model keeps of its training graphs; refused if the weights have changed since.
 
-    >>> reference = sargnn.load_trust("bbbp-model", sargnn.load_model("bbbp-model"))  # doctest: +SKIP
-    >>> reference.trust(sargnn.load("new.csv")).percentile  # doctest: +SKIP
-    array([12.4, 99.8])
+    >>> from tempfile import TemporaryDirectory
+    >>> from sargnn import Settings, load_model, motifs, train
+    >>> with TemporaryDirectory() as folder:
+    ...     run = train(motifs(20), Settings.of("gin", {"training.epochs": 1, "model.hidden": 8}), folder)
+    ...     reference = load_trust(folder, load_model(folder))
+    >>> reference.trust(motifs(3)).percentile.shape
+    (3,)
     """
     path = Path(folder) / FILE
     again = f"train again, or: sargnn calibrate {folder} DATA, with the data it was trained on"
