@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sargnn.data.synthetic import triangles as triangles
     from sargnn.errors import InputError as InputError
     from sargnn.estimator import GraphClassifier as GraphClassifier
+    from sargnn.estimator import GraphRegressor as GraphRegressor
     from sargnn.nn.model import SARGNN as SARGNN
     from sargnn.nn.model import ModelConfig as ModelConfig
     from sargnn.training.loop import TrainingConfig as TrainingConfig
@@ -57,7 +58,7 @@ _HOME = {
     "sargnn.data.splits": ("Fold", "holdout", "official", "read_splits", "stratified_folds", "write_splits"),
     "sargnn.data.synthetic": ("motifs", "triangles"),
     "sargnn.errors": ("InputError",),
-    "sargnn.estimator": ("GraphClassifier",),
+    "sargnn.estimator": ("GraphClassifier", "GraphRegressor"),
     "sargnn.nn.model": ("SARGNN", "ModelConfig"),
     "sargnn.training.loop": ("TrainingConfig",),
     "sargnn.training.model_folder": ("load_model",),
