@@ -10,6 +10,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.estimator.base import GraphEstimator
 
+SAMPLES = "batches and the held-out part are drawn from the rows, so a row twice is not a row of weight two"
+"""Why ``check_sample_weight_equivalence_on_dense_data`` does not pass."""
+
 
 class OneNodeEach(GraphEstimator):
     """Every row of a table is a graph of one node with that row as its inputs."""

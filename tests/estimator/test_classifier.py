@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,20 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import DataConversionWarning, NotFittedError, SkipTestWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import sargnn
+from rows import OneNodeEach
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.errors import InputError
-from sargnn.estimator import GraphClassifier
+from sargnn.estimator import GraphClassifier, GraphRegressor
 from sargnn.training.model_folder import load_model
-from rows import OneNodeEach
 from tiny import binary_shapes, shapes
 
 QUICK: dict[str, Any] = {
@@ -78,8 +81,7 @@ class RowsAsGraphs(OneNodeEach, GraphClassifier):
 
 EXCEPTIONS = {
     "check_class_weight_classifiers": "class_weight is 'balanced' or None; a weight for each class is not offered",
-    "check_sample_weight_equivalence_on_dense_data": "batches and the held-out part are drawn from the rows: a row twice "
-    "is not a row of weight two",
+    "check_sample_weight_equivalence_on_dense_data": WEIGHTS,
 }
 """Checks of scikit-learn that do not pass, and why."""
 
@@ -363,6 +365,107 @@ def test_verbose_shows_progress_and_silence_is_the_default(capsys: pytest.Captur
     assert capsys.readouterr() == ("", "")
     quick(epochs=1, verbose=1).fit(shapes())
     assert "epoch 1/1" in capsys.readouterr().err
+
+
+MULTILABEL = binary_shapes(count=60)
+COMPLETE = binary_shapes(count=60, gaps=False)
+
+
+@pytest.fixture(scope="module")
+def of_targets() -> GraphClassifier:
+    return quick(settings={"model.members": 2}, validation_fraction=0.3).fit(MULTILABEL)
+
+
+def test_several_targets_have_the_shapes_of_a_forest(of_targets: GraphClassifier) -> None:
+    graphs, truth = COMPLETE, COMPLETE.targets
+    forest = RandomForestClassifier(5, random_state=0).fit(np.zeros((60, 2)), truth.astype(int))
+    for method in ("predict", "predict_proba"):
+        ours, theirs = getattr(of_targets, method)(graphs), getattr(forest, method)(np.zeros((60, 2)))
+        assert np.shape(ours) == np.shape(theirs)
+        assert type(ours) is type(theirs)
+    assert [c.tolist() for c in of_targets.classes_] == [c.tolist() for c in forest.classes_]
+    assert of_targets.predict(graphs).dtype.kind == "i"
+    assert np.array_equal(
+        of_targets.predict(graphs), np.stack([p.argmax(1) for p in of_targets.predict_proba(graphs)], 1)
+    )
+    assert of_targets.target_names_ == ("path", "large", "large-path")
+
+
+def test_several_targets_come_with_the_graphs_or_as_y(of_targets: GraphClassifier) -> None:
+    given = quick(settings={"model.members": 2}, validation_fraction=0.3).fit(shapes(count=60), MULTILABEL.targets)
+    assert given.target_names_ == ("0", "1", "2")
+    assert np.array_equal(given.predict_set(MULTILABEL), of_targets.predict_set(MULTILABEL))
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(MULTILABEL.targets, columns=["path", "large", "large-path"])
+    named = quick(epochs=1).fit(list(MULTILABEL), frame)
+    assert named.target_names_ == of_targets.target_names_
+
+
+def test_the_score_counts_graphs_of_which_all_known_targets_are_right(of_targets: GraphClassifier) -> None:
+    predicted = of_targets.predict(COMPLETE)
+    complete = accuracy_score(COMPLETE.targets.astype(int), predicted)
+    assert of_targets.score(COMPLETE) == of_targets.score(COMPLETE, COMPLETE.targets) == pytest.approx(complete)
+    right = (np.isnan(MULTILABEL.targets) | (predicted == MULTILABEL.targets)).all(axis=1)
+    assert of_targets.score(MULTILABEL) == pytest.approx(right.mean()) != pytest.approx(complete)
+    weights = np.arange(60)
+    assert of_targets.score(MULTILABEL, sample_weight=weights) == pytest.approx((right * weights).sum() / weights.sum())
+
+
+def test_several_targets_are_calibrated_target_by_target(of_targets: GraphClassifier) -> None:
+    raw, twin = of_targets.predict_proba(COMPLETE), pickle.loads(pickle.dumps(of_targets)).set_params(calibrated=True)
+    for own, calibrated, target in zip(raw, twin.predict_proba(COMPLETE), twin.calibration_.targets, strict=True):
+        odds = own[:, 1] / own[:, 0]
+        np.testing.assert_allclose(calibrated[:, 1] / calibrated[:, 0], odds ** (1 / target.temperature), rtol=1e-6)
+    sets = of_targets.predict_set(COMPLETE, coverage=0.8)
+    assert sets.shape == (60, 3, 2)
+    assert sets.any(axis=-1).all()
+
+
+def test_several_targets_in_the_tools_of_scikit_learn() -> None:
+    graphs, folds = list(COMPLETE), KFold(2, shuffle=True, random_state=0)
+    y = COMPLETE.targets.astype(int)
+    areas = cross_val_score(quick(), graphs, y, cv=folds, scoring="roc_auc")
+    assert np.isfinite(areas).all()
+    found = cross_val_predict(quick(epochs=2), graphs, y, cv=folds, method="predict_proba")
+    assert np.shape(found) == (3, 60, 2)
+    search = GridSearchCV(quick(epochs=2), {"hidden": [4, 8]}, cv=folds).fit(MULTILABEL)  # targets with gaps
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert clone(search.best_estimator_).fit(graphs, y).predict(graphs).shape == (60, 3)
+
+
+def test_a_saved_classifier_of_targets_comes_back_whole(of_targets: GraphClassifier, tmp_path: Path) -> None:
+    of_targets.save(tmp_path / "model")
+    twin = GraphClassifier.load(tmp_path / "model")
+    assert np.array_equal(twin.predict_proba(COMPLETE), of_targets.predict_proba(COMPLETE))
+    assert np.array_equal(twin.predict_set(COMPLETE), of_targets.predict_set(COMPLETE))
+    assert (twin.target_names_, twin.get_params()) == (of_targets.target_names_, of_targets.get_params())
+    with pytest.raises(InputError, match="got a model of multilabel, expected regression for GraphRegressor"):
+        GraphRegressor.load(tmp_path / "model")
+
+
+def test_weights_of_graphs_reach_the_loss() -> None:
+    graphs, weights = shapes(count=60), np.where(np.arange(60) % 2, 1000.0, 0.001)
+    almost_all_paths = quick(model="gcn", epochs=30).fit(graphs, sample_weight=weights).predict(graphs)
+    assert np.mean(almost_all_paths == "path") > 0.9
+    own = quick(model="gcn", epochs=30).fit(replace(graphs, weights=weights.astype(np.float32))).predict(graphs)
+    assert np.array_equal(own, almost_all_paths)
+
+
+@pytest.mark.parametrize(
+    ("y", "more", "message"),
+    [
+        ([[0, 1], [1, 2], [0, 0], [1, 1]], {}, r"^y: got 2 in graph 1, target 1, expected 0, 1 or nan$"),
+        ([["a", "b"]] * 4, {}, r"^y: got could not convert string to float: 'a', expected numbers"),
+        ([[0, np.inf]] * 4, {}, "contains infinity"),
+        ([[0, 1], [1, 0]], {}, "inconsistent numbers of samples"),
+        ([[0, np.nan]] * 4, {}, r"got no value of target '1' in any of 4 graphs"),
+        ([0, 1, 0, 1], {"sample_weight": [1, 1, -1, 1]}, "sample_weight: got negative numbers"),
+        ([0, 1, 0, 1], {"sample_weight": [1, 1]}, r"sample_weight: got shape \(2,\), expected \(4,\)"),
+    ],
+)
+def test_wrong_targets_and_weights_are_refused(y: Any, more: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        quick().fit(shapes(count=4), y, **more)
 
 
 def test_it_is_a_public_name() -> None:

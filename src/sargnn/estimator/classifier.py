@@ -109,7 +109,8 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         labels = _names(graphs) if y is None else column_or_1d(y, warn=True)
         check_classification_targets(labels)
         check_consistent_length(range(len(graphs)), labels)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
+        classes, codes = np.unique(labels, return_inverse=True)
+        self.classes_: Any = classes
         self.target_names_: tuple[str, ...] | None = None
         if len(self.classes_) < 2:
             raise InputError(f"y: got one class only, {str(self.classes_[0])!r}, expected two or more")
