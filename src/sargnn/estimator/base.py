@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -33,6 +33,8 @@ from sargnn.training.settings import DEFAULT_MODEL, Settings
 from sargnn.training.trained_model import Prediction, TrainedModel
 
 __all__ = ["GraphEstimator"]
+
+Own = TypeVar("Own", bound="GraphEstimator")
 
 FORMAT = "sargnn.estimator/1"
 FILE = "estimator.json"
@@ -80,7 +82,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.random_state = random_state
         self.verbose = verbose
 
-    def _train(self, graphs: GraphSet, task: Task) -> Self:
+    def _train(self, graphs: GraphSet, task: Task) -> None:
         """Fit the model of the arguments to the targets of ``graphs``."""
         settings = self._chosen_settings()
         strata, seed = task.strata(task.targets(graphs)), settings.training.seed
@@ -91,7 +93,6 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._run: TrainingRun | None = run.finish()
         self._take(run.trained, run.record("finished"), run.calibration)
         self._n_features_out = self.transform(graphs.subset([0])).shape[1]
-        return self
 
     def _take(self, trained: TrainedModel, record: dict[str, Any], calibration: Calibration | None) -> None:
         """What was learned, from a run or from its folder."""
@@ -145,7 +146,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             write_file(temporary / FILE, json.dumps(words, indent=1) + "\n")
 
     @classmethod
-    def load(cls, folder: PathLike[str] | str, *, model: str | None = None) -> Self:
+    def load(cls: type[Own], folder: PathLike[str] | str, *, model: str | None = None) -> Own:
         """The estimator of a folder written by :meth:`save`; ``model`` as in :func:`sargnn.load_model`."""
         folder = Path(folder)
         trained, record = model_folder.load_model(folder, model=model), model_folder.read_training(folder)

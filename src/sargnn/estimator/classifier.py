@@ -116,12 +116,14 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
             raise InputError(f"y: got one class only, {str(self.classes_[0])!r}, expected two or more")
         names = tuple(map(str, self.classes_))
         graphs = replace(graphs, y=codes.astype(np.int64), classes=names, targets=None, target_names=(), part=None)
-        return self._train(graphs, Classification.of(graphs))
+        self._train(graphs, Classification.of(graphs))
+        return self
 
     def _fit_targets(self, graphs: GraphSet) -> GraphClassifier:
         task = Multilabel.of(graphs)
         self._take_targets(task)
-        return self._train(replace(graphs, part=None), task)
+        self._train(replace(graphs, part=None), task)
+        return self
 
     def _take_targets(self, task: Task) -> None:
         self.target_names_ = task.names

@@ -74,7 +74,8 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
             raise InputError(f"{graphs.name}: got no numbers, expected y, or graphs that come with their targets")
         task = Regression.of(graphs)
         self.target_names_ = task.names
-        return self._train(replace(graphs, part=None), task)
+        self._train(replace(graphs, part=None), task)
+        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """float64 ``[graphs]`` or ``[graphs, targets]``, as ``y`` was."""
