@@ -81,7 +81,7 @@ class RowsAsGraphs(OneNodeEach, GraphClassifier):
 
 EXCEPTIONS = {
     "check_class_weight_classifiers": "class_weight is 'balanced' or None; a weight for each class is not offered",
-    "check_sample_weight_equivalence_on_dense_data": WEIGHTS,
+    "check_sample_weight_equivalence_on_dense_data": SAMPLES,
 }
 """Checks of scikit-learn that do not pass, and why."""
 

@@ -24,8 +24,8 @@ from sargnn.training.model_folder import load_model
 from tiny import measured_shapes, shapes
 
 QUICK: dict[str, Any] = {
-    "model": "sar-gcn", "hidden": 8, "layers": 2, "epochs": 8, "batch_size": 8, "learning_rate": 0.02, "random_state": 0,
-    "settings": {"model.readout": "sum"},
+    "model": "sar-gcn", "hidden": 8, "layers": 2, "epochs": 8, "batch_size": 8, "learning_rate": 0.02,
+    "random_state": 0, "settings": {"model.readout": "sum"},
 }  # fmt: skip
 GRAPHS = measured_shapes(count=60)
 COMPLETE = measured_shapes(count=60, gaps=False)
