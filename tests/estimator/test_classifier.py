@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import sargnn
-from rows import OneNodeEach
+from rows import SAMPLES, OneNodeEach
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.errors import InputError
 from sargnn.estimator import GraphClassifier, GraphRegressor

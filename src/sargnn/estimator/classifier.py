@@ -114,8 +114,8 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         self.target_names_: tuple[str, ...] | None = None
         if len(self.classes_) < 2:
             raise InputError(f"y: got one class only, {str(self.classes_[0])!r}, expected two or more")
-        names = tuple(map(str, self.classes_))
-        graphs = replace(graphs, y=codes.astype(np.int64), classes=names, targets=None, target_names=(), part=None)
+        graphs = replace(graphs, y=codes.astype(np.int64), classes=tuple(map(str, self.classes_)), class_titles=())
+        graphs = replace(graphs, targets=None, target_names=(), part=None)
         self._train(graphs, Classification.of(graphs))
         return self
 

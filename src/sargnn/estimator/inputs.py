@@ -63,7 +63,9 @@ def with_targets(graphs: GraphSet, targets: np.ndarray, y: Any) -> GraphSet:
     """The graphs with ``targets`` [G, T] in place of their own, called as the columns of ``y`` are, if it has any."""
     check_consistent_length(range(len(graphs)), targets)
     names = getattr(y, "columns", range(targets.shape[1]))
-    return replace(graphs, y=None, classes=(), targets=targets, target_names=tuple(map(str, names)), part=None)
+    return replace(
+        graphs, y=None, classes=(), class_titles=(), targets=targets, target_names=tuple(map(str, names)), part=None
+    )
 
 
 def with_weights(graphs: GraphSet, weights: Any) -> GraphSet:
