@@ -65,6 +65,8 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         """Train on the graphs ``X`` and the numbers ``y``; without ``y``, on those that come with the graphs.
         ``sample_weight``: how much each graph counts in the loss."""
         graphs = with_weights(graphs_of(X), sample_weight)
+        if len(graphs) < 2:
+            raise InputError(f"X: got {len(graphs)} sample, expected two graphs or more")
         self._one_column = False
         if y is not None:
             targets = columns_of(y)
