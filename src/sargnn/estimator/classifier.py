@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from sargnn.data.graphs import GraphSet
-from sargnn.data.sources import require_every_class
+from sargnn.data.relabel import require_every_class
 from sargnn.errors import InputError
 from sargnn.estimator.base import GraphEstimator
 from sargnn.estimator.inputs import columns_of, graphs_of, with_targets, with_weights

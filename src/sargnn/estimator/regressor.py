@@ -64,7 +64,7 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GraphRegressor:
         """Train on the graphs ``X`` and the numbers ``y``; without ``y``, on those that come with the graphs.
         ``sample_weight``: how much each graph counts in the loss."""
-        graphs = with_weights(graphs_of(X), sample_weight)
+        graphs = with_weights(graphs_of(X, labelled=None if y is None else False), sample_weight)
         if len(graphs) < 2:
             raise InputError(f"X: got {len(graphs)} sample, expected two graphs or more")
         self._one_column = False
