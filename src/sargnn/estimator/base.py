@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +20,6 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import holdout
 from sargnn.errors import InputError
 from sargnn.estimator.inputs import graphs_of
-from sargnn.explain.maps import chunks, inference
 from sargnn.files import write_file, write_folder
 from sargnn.tasks import Task
 from sargnn.tasks.calibration import Calibration
@@ -31,6 +29,8 @@ from sargnn.training.hardware import find_device
 from sargnn.training.run import REPORT, TrainingRun, save_run
 from sargnn.training.settings import DEFAULT_MODEL, Settings
 from sargnn.training.trained_model import Prediction, TrainedModel
+from sargnn.training.trust import FILE as TRUST
+from sargnn.training.trust import TrustReference, load_trust
 
 __all__ = ["GraphEstimator"]
 
@@ -107,11 +107,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def transform(self, X: Any) -> np.ndarray:
         """float32 ``[graphs, features]``: the vector of each graph that the last layers make the prediction of."""
         check_is_fitted(self)
-        model = self.trained_.model
-        data = self.trained_.tensors(graphs_of(X), next(model.parameters()).device)
-        with inference(model, data.device):
-            batches = (data.batch(index, model.layouts) for index in chunks(data, np.arange(len(data))))
-            return torch.cat([model.encode(batch).graph for batch in batches]).cpu().numpy()
+        return self.trained_.vectors(graphs_of(X))
 
     def explain(self, X: Any) -> list[np.ndarray]:
         """The saliency of each node: for every graph float64 ``[nodes]`` that sums to 1.
@@ -142,7 +138,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             raise InputError(f"{folder}: got something that exists, expected a new folder")
         words = {"format": FORMAT, "parameters": self._parameters(), **self._words(), "vector": self._n_features_out}
         with write_folder(folder) as temporary:
-            save_run(temporary, self.trained_, self._record, self.calibration_, self._report())
+            save_run(temporary, self.trained_, self._record, self.calibration_, self._report(), self._reference())
             write_file(temporary / FILE, json.dumps(words, indent=1) + "\n")
 
     @classmethod
@@ -158,6 +154,7 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             made._read_words(words, trained.task)
             made._n_features_out = int(words["vector"])
             made._run, made._page = None, (folder / REPORT).read_text()
+            made._trust = load_trust(folder, trained) if (folder / TRUST).exists() else None
         except InputError as error:
             raise InputError(f"{folder / FILE}: {error}") from error
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -182,11 +179,17 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def __getstate__(self) -> dict[str, Any]:
         """Without the training graphs: their report is enough to save the estimator later."""
         state = dict(super().__getstate__())
-        return {**state, "_run": None, "_page": self._report()} if state.get("_run") else state
+        if not state.get("_run"):
+            return state
+        return {**state, "_run": None, "_page": self._report(), "_trust": self._reference()}
 
     def _report(self) -> str:
         """The page of the training."""
         return self._page if self._run is None else self._run.page
+
+    def _reference(self) -> TrustReference | None:
+        """What new graphs are compared with; none of a folder of an earlier version."""
+        return self._trust if self._run is None else self._run.trust_reference
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
