@@ -20,12 +20,14 @@ def calibrate(
     part: Annotated[
         str, typer.Option("--part", help="Labelled graphs that the model was not trained on: validation, test, or all.")
     ] = "validation",
-    coverage: Annotated[float, typer.Option("--coverage", help="Of the sets that are tried on the test part.")] = 0.9,
+    coverage: Annotated[
+        float, typer.Option("--coverage", help="Of the sets or intervals that are tried on the test part.")
+    ] = 0.9,
     model: OwnModel = None,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
-    """Find the temperature and the conformal scores of a model, and save them with it."""
+    """Find what held-out graphs say about a model, temperature and conformal scores, and save it with the model."""
     from sargnn.training import calibration
     from sargnn.training.open_run import open_run
 
@@ -39,7 +41,7 @@ def calibrate(
     result: Answer = {**opened.counts, **held_out.summary(task.names), "file": file}
     if part != "test" and len(test := opened.parts.get("test", ())):
         others = opened.graphs.subset(test)
-        true, values = task.targets(others), opened.trained.predict(others).values
-        found = held_out.assess(task.names, true, values, coverage)
-        result |= {f"test_{name}": value for name, value in found.items()}
+        found = opened.trained.predict(others)
+        assessed = held_out.assess(task.names, task.targets(others), found.values, coverage, found.spread)
+        result |= {f"test_{name}": value for name, value in assessed.items()}
     answer(result, as_json, f"{run} on {data}")

@@ -10,6 +10,7 @@ import typer
 from sargnn.cli.answers import answer
 from sargnn.cli.options import Data, Device, Json, OwnModel, Part, Run, takes_roles
 from sargnn.data.roles import Roles
+from sargnn.errors import InputError
 
 
 @takes_roles
@@ -33,21 +34,25 @@ def predict(
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
-    """Predict the class of every graph."""
+    """Predict the classes, targets or numbers of every graph."""
     from sargnn.files import check_writable
     from sargnn.training.calibration import load_calibration
     from sargnn.training.open_run import open_run, write_predictions
+    from sargnn.training.trained_model import spread_of
 
+    if normalised and coverage is None:
+        raise InputError("--normalised: got no --coverage, expected one such as 0.9")
     opened = open_run(run, data, part, roles=roles, device=device, model=model)
     check_writable(out)
     task, found = opened.trained.task, opened.trained.predict(opened.chosen)
-    held_out = load_calibration(run, task) if calibrated or normalised or coverage is not None else None
-    values, result, more = found.values, {**opened.counts, "file": str(out)}, {}
+    held_out = load_calibration(run, task) if calibrated or coverage is not None else None
+    values, result = found.values, {**opened.counts, "file": str(out)}
+    more = {} if found.spread is None else dict(zip(task.spread_columns(), found.spread.T.tolist(), strict=False))
     if held_out is not None and calibrated:
         values = held_out.apply(values)
     if held_out is not None and coverage is not None:
-        regions = held_out.regions(found.values, coverage, found.spread if normalised else None)
-        more = held_out.columns(task.names, regions)
+        regions = held_out.regions(found.values, coverage, spread_of(found) if normalised else None)
+        more |= held_out.columns(task.names, regions)
         result |= {f"mean_{word}": size for word, size in held_out.sizes(task.names, regions).items()}
     write_predictions(out, task, values, opened.graphs, opened.index, more)
     answer(result, as_json, f"{run} on {data}")

@@ -16,6 +16,7 @@ from sargnn.errors import InputError
 from sargnn.estimator.base import GraphEstimator
 from sargnn.estimator.inputs import columns_of, graphs_of, with_targets, with_weights
 from sargnn.tasks import Regression, Task
+from sargnn.training.trained_model import spread_of
 
 __all__ = ["GraphRegressor"]
 
@@ -88,7 +89,7 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
 
         It says where the members disagree; :meth:`predict_interval` says how far from the truth that is.
         """
-        return self._shaped(self._spread(self._predicted(X).spread))
+        return self._shaped(spread_of(self._predicted(X)))
 
     def predict_interval(self, X: Any, coverage: float = 0.9, normalised: bool = False) -> np.ndarray:
         """float64 ``[graphs, 2]`` or ``[graphs, targets, 2]``: intervals that hold the truth with probability
@@ -98,9 +99,7 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         these are too few for the coverage.
         """
         held_out, found = self._held_out(), self._predicted(X)
-        return self._shaped(
-            held_out.regions(found.values, coverage, self._spread(found.spread) if normalised else None)
-        )
+        return self._shaped(held_out.regions(found.values, coverage, spread_of(found) if normalised else None))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R², the mean over the targets, each over the graphs that have it; without ``y``, by the numbers that come
@@ -116,13 +115,6 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
                 r2_score(own[known], predicted[known], sample_weight=None if weights is None else weights[known])
             )
         return float(np.mean(found))
-
-    def _spread(self, spread: np.ndarray | None) -> np.ndarray:
-        if spread is None:
-            raise InputError(
-                f"model: got {self.model!r}, a single model, expected an ensemble: model.members of 2 or more"
-            )
-        return spread
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self._one_column else values

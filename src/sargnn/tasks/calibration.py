@@ -82,7 +82,8 @@ class Calibration(ABC):
         coverage: float = 0.9,
         spread: np.ndarray | None = None,
     ) -> dict[str, Any]:
-        """How it does on other graphs: calibration error, coverage of the regions, and their mean size."""
+        """How it does on other graphs: calibration error, coverage of the regions, and their mean size; with a
+        ``spread`` also those of regions that use it."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:

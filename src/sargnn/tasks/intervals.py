@@ -112,7 +112,17 @@ class IntervalCalibration(Calibration):
         spread: np.ndarray | None = None,
     ) -> dict[str, Any]:
         """Of each target: the mean of | observed - stated coverage | over stated coverages of 5 % to 95 %, the coverage
-        observed at ``coverage``, and the mean width there."""
+        observed at ``coverage``, and the mean width there. With a ``spread``, the same again of intervals normalised
+        by it."""
+        alike = self._assess(names, targets, values, coverage, None)
+        if spread is None:
+            return alike
+        normalised = self._assess(names, targets, values, coverage, spread)
+        return alike | {f"{word}_normalised": value for word, value in normalised.items()}
+
+    def _assess(
+        self, names: Sequence[str], targets: np.ndarray, values: np.ndarray, coverage: float, spread: np.ndarray | None
+    ) -> dict[str, Any]:
         observed = self._observed(targets, values, coverage, spread)
         errors = [np.abs(self._observed(targets, values, c, spread) - c) for c in LEVELS.tolist()]
         regions = self.regions(values, coverage, spread)

@@ -187,6 +187,9 @@ class Regression(Task):
     def columns(self) -> list[str]:
         return [f"predicted_{name}" for name in self.names]
 
+    def spread_columns(self) -> list[str]:
+        return [f"spread_{name}" for name in self.names]
+
     def cells(self, values: np.ndarray) -> list[Any]:
         return list(values.tolist())
 

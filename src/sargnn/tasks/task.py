@@ -190,6 +190,10 @@ class Task(ABC):
     def columns(self) -> list[str]:
         """The columns of a file of predictions."""
 
+    def spread_columns(self) -> list[str]:
+        """The columns of the spread of an ensemble, one per value, where such a file has them."""
+        return []
+
     @abstractmethod
     def cells(self, values: np.ndarray) -> list[Any]:
         """One graph's values in these columns."""

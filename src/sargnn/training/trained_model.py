@@ -20,7 +20,7 @@ from sargnn.tasks import Task
 from sargnn.training.loop import predict_outputs
 from sargnn.training.settings import Settings
 
-__all__ = ["Prediction", "TrainedModel"]
+__all__ = ["Prediction", "TrainedModel", "spread_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +67,15 @@ class Prediction:
     def mean_saliency(self) -> np.ndarray | None:
         """float64 [N]: the mean over the layers."""
         return self.saliency.mean(axis=0) if len(self.saliency) else None
+
+
+def spread_of(prediction: Prediction) -> np.ndarray:
+    """The spread of a prediction that must be an ensemble's, of numbers."""
+    if prediction.task.link != "identity":
+        raise InputError(f"normalised: got a model of {prediction.task.kind}, expected regression: sets have no width")
+    if prediction.spread is None:
+        raise InputError("normalised: got a single model, expected an ensemble: model.members of 2 or more")
+    return prediction.spread
 
 
 @dataclass(eq=False)
