@@ -25,9 +25,9 @@ def test_lines_say_losses_accuracy_and_time_left(capfd: pytest.CaptureFixture[st
     out, err = capfd.readouterr()
     assert out == ""
     first, last = err.splitlines()
-    pattern = r"epoch 1/3  train loss 0\.5000  validation loss 0\.6000  accuracy 81\.0%  at most \d+ s left"
+    pattern = r"epoch 1/3  loss 0\.5000  validation 0\.6000  accuracy 81\.0%  at most \d+ s left"
     assert re.fullmatch(pattern, first)
-    assert last.startswith("epoch 3/3  train loss 0.1667  validation loss 0.2000  accuracy 83.0%")
+    assert last.startswith("epoch 3/3  loss 0.1667  validation 0.2000  accuracy 83.0%")
 
 
 def test_a_line_now_and_then_and_the_last_one(
@@ -85,7 +85,26 @@ def test_on_a_terminal_there_is_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "3/3" in text
     assert "━" in text
     assert re.search(r"\d:\d\d:\d\d", text)  # the time left
-    assert "train loss 0.1667  validation loss 0.2000  accuracy 83.0%" in text
+    assert "loss 0.1667  validation 0.2000  accuracy 83.0%" in text
+
+
+def test_eighty_columns_hold_the_count_the_time_left_and_all_of_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(console, "Console", lambda stderr: Console(file=screen, force_terminal=True, width=80))
+    list(console.show_epochs(ROWS, epochs=200, done=197))
+    lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue()).replace("\r", "\n").splitlines()
+    assert max(map(len, lines)) <= 80
+    assert re.fullmatch(
+        r"epoch 200/200 ━{10} \d:\d\d:\d\d loss 0\.1667  validation 0\.2000  accuracy 83\.0%", lines[-1].rstrip()
+    )
+
+
+def test_what_does_not_fit_is_cut_at_the_end_and_never_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(console, "Console", lambda stderr: Console(file=screen, force_terminal=True, width=60))
+    list(console.show_epochs(ROWS, epochs=200, done=197))
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue()).replace("\r", "\n").splitlines()[-1].rstrip()
+    assert re.fullmatch(r"epoch 200/200 ━{10} \d:\d\d:\d\d loss 0\.1667  valid.*…", shown)
 
 
 @pytest.mark.parametrize("text", ["[bold]not bold[/bold]", ":smile: [1, 2]", "a [/] b", "x" * 300, "back\\"])

@@ -8,11 +8,14 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 Row = dict[str, Any]
 
 __all__ = ["note", "show_epochs", "show_steps", "show_study", "table"]
 
+BAR = 10
+"""Characters of the bar: a line of losses beside it fits a terminal of 80."""
 LINE_EVERY = 2.0
 """Seconds between plain lines."""
 
@@ -74,7 +77,7 @@ def _minutes(left: float | None) -> str:
 
 
 def _describe(row: Row) -> str:
-    losses = f"train loss {row['train_loss']:.4f}  validation loss {row['validation_loss']:.4f}"
+    losses = f"loss {row['train_loss']:.4f}  validation {row['validation_loss']:.4f}"
     if "validation_accuracy" in row:
         return f"{losses}  accuracy {row['validation_accuracy']:.1%}"
     scores = {name.removeprefix("validation_"): value for name, value in row.items() if name.startswith("validation_")}
@@ -85,8 +88,13 @@ def _show(items: Iterable[Any], total: int, done: int, name: str, describe: Call
     """Pass the items on: with a bar on a terminal, with a plain line now and then elsewhere."""
     console = Console(stderr=True)
     if console.is_terminal:
-        columns = (TextColumn("{task.fields[name]}"), MofNCompleteColumn(), BarColumn(), TimeRemainingColumn())
-        with Progress(*columns, TextColumn("{task.description}"), console=console) as progress:
+        fixed, rest = Column(no_wrap=True), Column(no_wrap=True, overflow="ellipsis", ratio=1)
+        columns = (
+            TextColumn("{task.fields[name]}", table_column=fixed), MofNCompleteColumn(table_column=fixed),
+            BarColumn(BAR, table_column=fixed), TimeRemainingColumn(table_column=fixed),
+            TextColumn("{task.description}", table_column=rest),  # what does not fit is cut here, and never the time
+        )  # fmt: skip
+        with Progress(*columns, console=console, expand=True) as progress:
             task = progress.add_task("", total=total, completed=done, name=name)
             for item in items:
                 progress.update(task, advance=1, description=describe(item))

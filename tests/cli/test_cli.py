@@ -15,6 +15,17 @@ from tiny import shapes
 
 WRONG_CALLS: WrongCalls = {
     "no command": (["trian", "DATA"], "No such command 'trian'"),
+    "a setting": (
+        ["train", "DATA", "--epochs", "5"],
+        "No such option: --epochs; it is a setting: --set training.epochs=5",
+    ),
+    "a setting =": (["cv", "DATA", "--batch-size=8"], "it is a setting: --set training.batch_size=8"),
+    "a setting without a value": (["train", "DATA", "--model.hidden"], "a setting: --set model.hidden=VALUE"),
+    "no setting": (["train", "DATA", "--nope", "5"], "No such option: --nope"),
+    "a setting elsewhere": (
+        ["predict", "RUN", "DATA", "--epochs", "5"],
+        "No such option: --epochs",
+    ),
 }
 
 
@@ -82,3 +93,13 @@ def test_a_folder_that_cannot_be_written(sargnn: Command, run: Path, data: Path)
 @pytest.mark.parametrize("name", WRONG_CALLS)
 def test_a_wrong_call_gets_one_line(name: str, sargnn: Command, run: Path, data: Path) -> None:
     refuse_one_call(sargnn, WRONG_CALLS[name], {"RUN": run, "DATA": data})
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [("sargnn tr", {"train"}), ("sargnn data c", {"check", "convert"}), ("sargnn cv --wor", {"--workers"})],
+)
+def test_a_shell_completes_commands_and_options(typed: str, expected: set[str]) -> None:
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    done = process(_SARGNN_COMPLETE="complete_bash", **words)
+    assert (done.status, set(done.out.split())) == (0, expected), done.err

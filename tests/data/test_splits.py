@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sargnn.data.graphs import GraphSet, pack
-from sargnn.data.splits import Fold, holdout, official, read_splits, stratified_folds, write_splits
+from sargnn.data.splits import Fold, holdout, named_folds, official, read_splits, stratified_folds, write_splits
 from sargnn.errors import InputError
 
 PUBLISHED = {
@@ -226,6 +226,15 @@ def test_files_that_are_not_json_are_refused(content: bytes, tmp_path: Path) -> 
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"broken\.json: not a readable split file"):
         read_splits(path, with_classes([0]))
+
+
+def test_a_name_much_like_scaffold_is_one_misspelt(tmp_path: Path) -> None:
+    graphs = pack([(1, []), (1, [])], y=[0, 1], classes=["a", "b"])
+    for typed in ("scafold", "Scaffold", "scaffolds"):
+        with pytest.raises(InputError, match=rf"^--split: got '{typed}', .*; did you mean scaffold\?$"):
+            named_folds(typed, graphs)
+    with pytest.raises(InputError, match=r"folds\.json: not a readable split file"):
+        named_folds(tmp_path / "folds.json", graphs)
 
 
 def test_missing_files_are_refused(tmp_path: Path) -> None:

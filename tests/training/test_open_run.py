@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.synthetic import motifs
 from sargnn.errors import InputError
 from sargnn.tasks import Classification
+from sargnn.training.model_folder import read_training
 from sargnn.training.open_run import OpenRun, explain_graphs, open_run, write_predictions
 from sargnn.training.run import TrainingRun, train
 from sargnn.training.settings import Settings
@@ -53,6 +55,29 @@ def test_other_graphs_have_no_parts(run: TrainingRun, graphs: GraphSet) -> None:
     assert opened(run, few).parts == {}
     with pytest.raises(InputError, match=r"--part: got 'test', expected all: shapes is not the set that .* trained on"):
         opened(run, few, "test")
+
+
+def test_a_note_is_told_at_the_training_and_not_again(
+    graphs: GraphSet, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    noted = replace(graphs, notes=("merged 2 edges", "merged 2 edges"))
+    made = train(noted, FAST, tmp_path / "run")
+    assert read_training(tmp_path / "run")["notes"].count("merged 2 edges") == 1
+    capfd.readouterr()
+    opened(made, noted)
+    assert capfd.readouterr().err == ""
+    opened(made, replace(graphs, notes=("left out 3 graphs",)))
+    assert capfd.readouterr().err == "shapes: left out 3 graphs\n"
+
+
+def test_a_run_of_an_earlier_version_has_no_notes(
+    graphs: GraphSet, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    made = train(graphs, FAST, tmp_path / "run")
+    record = {key: value for key, value in read_training(tmp_path / "run").items() if key != "notes"}
+    (tmp_path / "run" / "training.json").write_text(json.dumps(record))
+    opened(made, replace(graphs, notes=("merged 2 edges",)))
+    assert capfd.readouterr().err == "shapes: merged 2 edges\n"
 
 
 def test_graphs_by_number_keep_their_order(run: TrainingRun, graphs: GraphSet) -> None:

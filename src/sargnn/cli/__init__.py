@@ -29,13 +29,12 @@ app = typer.Typer(
     help="Graph classification that shows which nodes decided.",
     no_args_is_help=True,
     invoke_without_command=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for name in (
     "quickstart", "train", "evaluate", "predict", "calibrate", "export", "search", "explain", "explain_compare", "cv",
-    "reproduce", "bench",
+    "reproduce", "bench", "settings",
 ):  # fmt: skip
     app.command()(vars(import_module(f"sargnn.cli.{name}"))[name])
 app.add_typer(data.app, name="data")
@@ -66,7 +65,7 @@ def main() -> None:
         _complain(str(error))
         status = 2 if isinstance(error, InputError) else 1
     except UsageError as error:
-        _complain(error.format_message(), f" ({error.ctx.command_path} --help)" if error.ctx else "")
+        _complain(error.format_message(), _help_for(error))
         status = 2
     except (typer.Abort, KeyboardInterrupt):
         status = 130
@@ -75,6 +74,28 @@ def main() -> None:
     if status == 130:  # some releases of Typer raise at Ctrl-C, others return this
         note("Interrupted. Rerun with --resume, or repeat the same command.")
     sys.exit(status or 0)
+
+
+def _help_for(error: Any) -> str:
+    """Where to look; for an unknown option that is a setting of a command that takes settings, how to set it."""
+    option = getattr(error, "option_name", None)
+    if error.ctx and option and any("--set" in parameter.opts for parameter in error.ctx.command.params):
+        from sargnn.training.settings import DEFAULT_MODEL, Settings
+
+        known = [name for name in Settings.of(DEFAULT_MODEL).flat() if name != "model"]
+        field = option.lstrip("-").replace("-", "_")
+        if setting := next((name for name in known if field in (name, name.partition(".")[2])), None):
+            return f"; it is a setting: --set {setting}={_typed_value(option)}"
+    return f" ({error.ctx.command_path} --help)" if error.ctx else ""
+
+
+def _typed_value(option: str) -> str:
+    """What was typed as the value of an unknown option."""
+    words = [*sys.argv, ""]
+    place = next((i for i, word in enumerate(words) if word.partition("=")[0] == option), len(words) - 2)
+    _, equals, value = words[place].partition("=")
+    value = value if equals else words[place + 1]
+    return value if value and not value.startswith("--") else "VALUE"
 
 
 def _complain(problem: str, where: str = "") -> None:

@@ -7,6 +7,7 @@ The file form is the published one of Errica et al. (2020), with graph indices f
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -176,6 +177,8 @@ def read_splits(path: Path | str, graphs: GraphSet) -> list[Fold]:
 def named_folds(split: Path | str, graphs: GraphSet) -> list[Fold]:
     """The folds that ``--split`` names: the one of ``scaffold``, or those of a split file."""
     if str(split) != "scaffold":
+        if difflib.get_close_matches(str(split).lower(), ["scaffold"]) and not Path(split).exists():
+            raise InputError(f"--split: got {str(split)!r}, expected a split file or scaffold; did you mean scaffold?")
         return read_splits(split, graphs)
     from sargnn.data.scaffolds import scaffold_split  # which makes a Fold
 

@@ -86,7 +86,10 @@ def open_run(
     trained = load_model(run, find_device(device), model=model)
     # Parts are of the set as it was trained on, without the molecules that have no class.
     graphs = read(data, Problems(), roles, labelled=labelled or (None if part != "all" else False))
+    told = read_training(run).get("notes", []) if graphs.notes else ()
     for text in graphs.notes:
+        if text in told:  # at the training
+            continue
         note(f"{graphs.name}: {text}")
     if labelled:
         trained.task.targets(graphs)  # refuses other classes before the work begins

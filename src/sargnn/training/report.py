@@ -40,7 +40,7 @@ def training_report(run: TrainingRun) -> TrainingReport:
         parameters=sum(p.numel() for p in trained.model.parameters()),
         train_seconds=run.seconds,
         versions=versions(),
-        notes=[*graphs.notes, *trained.encoder.notes, *run.notes],
+        notes=run.told,
         command=run.command,
     )
 

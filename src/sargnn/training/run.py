@@ -174,6 +174,11 @@ class TrainingRun:
         return parts_of(self.graphs, self.fold)
 
     @property
+    def told(self) -> list[str]:
+        """All notes of the run, each once: of the graphs, of their inputs, and of what training does not teach."""
+        return list(dict.fromkeys([*self.graphs.notes, *self.trained.encoder.notes, *self.notes]))
+
+    @property
     def seconds(self) -> float:
         """Time spent training, before and after interruptions."""
         return float(sum(row["seconds"] for row in self.state.history))
@@ -189,6 +194,7 @@ class TrainingRun:
             "hardware": hardware(self.data.device),
             "best_epoch": self.state.best_epoch,
             "train_seconds": self.seconds,
+            "notes": self.told,
             "scores": self.scores,
             "history": self.state.history,
         }

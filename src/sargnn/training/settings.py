@@ -19,7 +19,7 @@ from sargnn.errors import InputError
 from sargnn.systems import find_system
 from sargnn.training.loop import TrainingConfig
 
-__all__ = ["DEFAULT_MODEL", "Settings", "read_settings"]
+__all__ = ["DEFAULT_MODEL", "Settings", "nearest_setting", "read_settings"]
 
 DEFAULT_MODEL = "sargnn-plus"
 """The recommended model (docs/beyond-the-paper.md)."""
@@ -148,7 +148,7 @@ def _flatten(sections: dict[str, Any]) -> dict[str, Any]:
 def _find_field(key: str, kinds: dict[str, Any]) -> tuple[str, str, Any]:
     known = {f"{section}.{f.name}": (section, f.name) for section, kind in kinds.items() for f in fields(kind)}
     if key not in known:
-        nearest = _nearest(key, list(known))
+        nearest = nearest_setting(key, list(known))
         hint = f"did you mean {nearest!r}?" if nearest else f"expected one of {', '.join(known)}"
         raise InputError(f"unknown setting {key!r}; {hint}")
     section, field = known[key]
@@ -164,7 +164,7 @@ def _usual(name: str) -> dict[str, Any]:
     return Settings.of(name).to_json()
 
 
-def _nearest(key: str, known: list[str]) -> str | None:
+def nearest_setting(key: str, known: list[str]) -> str | None:
     """The field of that name in another section, or the one most alike."""
     by_field = {name.partition(".")[2]: name for name in known}
     field = key.rpartition(".")[2]
