@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from command import FAST, Command, WrongCalls, refuse_one_call, rows_of
+from command import FAST, PAPER, Command, WrongCalls, refuse_one_call, rows_of
+from sargnn import load_model
 from sargnn.data.graphs import GraphSet
+from tiny import binary_shapes, measured_shapes
 
 WRONG_CALLS: WrongCalls = {
     "negative drawings": (["explain", "RUN", "DATA", "--out", "new", "--drawings", "-1"], "--drawings"),
@@ -73,9 +76,49 @@ def test_a_graph_named_twice_is_explained_once(sargnn: Command, run: Path, data:
     assert [item["graph"] for item in json.loads(Path("why/saliency.json").read_text())] == [7, 3]
 
 
+def test_effects_of_nodes_on_every_target(sargnn: Command) -> None:
+    graphs = binary_shapes(count=40)
+    graphs.save("targets")
+    sargnn("train", "targets", "--out", "run", *PAPER)
+    answer = sargnn("explain", "run", "targets", "--out", "why", "--drawings", 2, "--json").answer
+    assert answer["effects_on"] == ["path", "large", "large-path"]
+    assert answer["effects_are"] == "of removing a node, in log-odds"
+    assert answer["saliency_is"] == "one map for all 3 outputs"
+    assert len(list(Path("why/drawings").iterdir())) == 2
+    rows = rows_of(Path("why/effects.csv"))
+    assert list(rows[0]) == ["graph", "node", "effect_path", "effect_large", "effect_large-path"]
+    expected = load_model("run").effects(graphs)
+    found = np.array([[float(row[f"effect_{name}"]) for name in answer["effects_on"]] for row in rows])
+    np.testing.assert_allclose(found, expected)
+    objects = json.loads(Path("why/saliency.json").read_text())
+    assert [e for item in objects for e in item["effects"]["large"]] == pytest.approx(expected[:, 1].tolist())
+
+    sargnn("explain", "run", "targets", "--out", "one", "--for", "large", "--graphs", 3, "--format", "html")
+    assert list(rows_of(Path("one/effects.csv"))[0]) == ["graph", "node", "effect_large"]
+    assert "effect on large" in Path("one/explanations.html").read_text()
+    refused = sargnn("explain", "run", "targets", "--out", "x", "--for", "larg").error
+    assert refused == "--for: got 'larg', expected one of path, large, large-path, all"
+    assert not Path("x").exists()
+
+
+def test_effects_of_classes_and_numbers_and_of_models_without_saliency(sargnn: Command, run: Path, data: Path) -> None:
+    answer = sargnn(
+        "explain", run, data, "--out", "why", "--for", "all", "--graphs", "0,1", "--drawings", 0, "--json"
+    ).answer
+    assert answer["effects_are"] == "of removing a node, in log-odds"
+    measured_shapes(count=40).save("numbers")
+    sargnn("train", "numbers", "--out", "gin", "--model", "gin", *FAST)
+    answer = sargnn("explain", "gin", "numbers", "--out", "how", "--drawings", 1, "--json").answer
+    assert answer["effects_are"] == "of removing a node, in its own unit"
+    assert "saliency_is" not in answer
+    assert len(rows_of(Path("how/effects.csv"))) == measured_shapes(count=40).num_nodes
+
+
 def test_a_model_without_saliency_explains_nothing(sargnn: Command, data: Path) -> None:
     sargnn("train", data, "--out", "run", "--model", "gin", *FAST)
-    expected = "run: model 'gin' has no saliency, expected one that has, such as sar-gcn"
+    expected = (
+        "run: model 'gin' has no saliency, expected one that has, such as sar-gcn, or the effects of nodes: --for all"
+    )
     assert sargnn("explain", "run", data, "--out", "why").error == expected
     assert not Path("why").exists()
 

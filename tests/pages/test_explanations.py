@@ -15,7 +15,7 @@ import pytest
 
 from sargnn.data.graphs import pack
 from sargnn.data.sources import load
-from sargnn.pages.explanations import BOND, HEIGHT, WIDTH, Explanation, render_page
+from sargnn.pages.explanations import BOND, HEIGHT, MARGIN, WIDTH, Explanation, render_page
 from sargnn.tasks import Verdict
 
 EVIL = '</script><script>alert("x")</script>'
@@ -69,6 +69,18 @@ def test_the_page_holds_the_graphs_their_names_and_all_values() -> None:
         assert all(0 <= x <= WIDTH for x in graph["x"])
         assert all(0 <= y <= HEIGHT for y in graph["y"])
         assert all(0 <= shade <= 1 for shades in graph["shades"].values() for shade in shades)
+
+
+def test_effects_are_maps_with_a_scale_that_has_zero_in_its_middle() -> None:
+    item = Explanation(
+        0, Verdict("toxic", None), np.empty((0, 3)), "mean", np.zeros(3), effects={"toxic": np.array([1.0, 0.0, -2.0])}
+    )
+    data = content(render_page(pack([(3, PATH)], name="one"), [item]))
+    (graph,) = data["graphs"]
+    assert graph["signed"] == ["effect on toxic"] == list(graph["maps"])  # there is no saliency to show
+    assert graph["shades"]["effect on toxic"] == [0.75, 0.5, 0.0]
+    assert graph["limits"]["effect on toxic"] == [-2.0, 2.0]
+    assert len(data["effects"]) == len(data["colours"])
 
 
 def test_names_of_the_data_cannot_run_and_nothing_is_fetched() -> None:
@@ -130,3 +142,15 @@ document.title = JSON.stringify(found);
         "circles": 3, "bonds": 2, "rows": 2, "verdict": "graph 0: predicted yes (90%), true no",
         "scale": "saliency00.8",
     }  # fmt: skip
+
+
+def test_a_lopsided_molecule_stays_inside_its_frame(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit", reason="needs RDKit (extra: chem)")
+    (tmp_path / "one.csv").write_text("smiles,label\nCCOc1ccc2nc(S(N)(=O)=O)sc2c1,0\nCC,1\n")
+    graphs = load(tmp_path / "one.csv")
+    n = int(graphs.sizes[0])
+    (drawn,) = content(render_page(graphs, [Explanation(0, Verdict("0", 0.9), np.ones((1, n)), "mean", np.ones(n))]))[
+        "graphs"
+    ]
+    assert min(drawn["x"]) >= MARGIN - 1
+    assert max(drawn["x"]) <= WIDTH - MARGIN + 1

@@ -154,9 +154,9 @@ def test_rows_are_of_the_chosen_graphs(tmp_path: Path) -> None:
 
 def test_sets_and_names_are_the_last_columns(tmp_path: Path) -> None:
     named = replace(DOTS, graph_names=("a", "b", "c, d"))
-    sets = np.array([[True, True], [False, True]])
-    write_predictions(tmp_path / "out.csv", TASK, VALUES, named, np.array([2, 0]), sets)
+    more = {"in_set_no": [1, 0], "in_set_yes": [1, 1]}
+    write_predictions(tmp_path / "out.csv", TASK, VALUES, named, np.array([2, 0]), more)
     header, first, second = lines(tmp_path / "out.csv")
-    assert header.endswith(",graph_name")
+    assert header.endswith(",in_set_no,in_set_yes,graph_name")
     assert first == '2,no,0.75,0.25,1,1,"c, d"'
     assert second == "0,yes,0.125,0.875,0,1,a"

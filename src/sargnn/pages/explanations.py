@@ -21,7 +21,7 @@ from sargnn.files import write_csv, write_file
 from sargnn.pages.environment import render
 from sargnn.tasks import Verdict
 from sargnn.viz.depiction import Depiction, depict, molecule_of
-from sargnn.viz.graph import colour_limits, shades_of
+from sargnn.viz.graph import colour_limits, effect_shades, shades_of
 from sargnn.viz.layout import fit, pairs_of, positions_of
 from sargnn.viz.molecules import DARKEST, caption_of, draw_molecule, is_molecule
 
@@ -53,10 +53,13 @@ class Explanation:
     """The true value in words, where it is known."""
     right: bool | None = None
     """Whether a person would call the prediction right."""
+    effects: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Of some outputs by name, float [n]: how much each node raises it."""
 
 
 def write_tables(folder: Path, graphs: GraphSet, explained: Sequence[Explanation], *, with_map: bool = False) -> None:
-    """Write ``saliency.csv``, one row per graph, layer and node, and ``saliency.json``, one object per graph.
+    """Write ``saliency.csv``, one row per graph, layer and node, ``saliency.json``, one object per graph, and, where
+    there are effects, ``effects.csv``, one row per graph and node.
 
     ``with_map`` adds the map of all layers, named by its rule, after the layers.
     """
@@ -66,6 +69,25 @@ def write_tables(folder: Path, graphs: GraphSet, explained: Sequence[Explanation
     header += ["graph_name"] if graphs.graph_names else []
     write_csv(folder / "saliency.csv", header, (row for item in explained for row in _rows(graphs, item, with_map)))
     write_file(folder / "saliency.json", json.dumps([_object(graphs, item, with_map) for item in explained]))
+    if explained and explained[0].effects:
+        _write_effects(folder / "effects.csv", graphs, explained)
+
+
+def _write_effects(file: Path, graphs: GraphSet, explained: Sequence[Explanation]) -> None:
+    """One row per graph and node, one column per target."""
+    names = None if graphs.node_names is None else graphs.node_names
+    header = ["graph", "node", *(f"effect_{name}" for name in explained[0].effects)]
+    header += [] if names is None else ["node_name"]
+    header += ["graph_name"] if graphs.graph_names else []
+
+    def rows() -> Iterator[list[Any]]:
+        for item in explained:
+            own = [] if names is None else [names[graphs.nodes_of(item.graph)].tolist()]
+            columns = zip(*(effect.tolist() for effect in item.effects.values()), *own, strict=True)
+            for node, cells in enumerate(columns):
+                yield [item.graph, node, *cells, *graphs.graph_names[item.graph : item.graph + 1]]
+
+    write_csv(file, header, rows())
 
 
 def _rows(graphs: GraphSet, item: Explanation, with_map: bool) -> Iterator[list[Any]]:
@@ -82,15 +104,20 @@ def _object(graphs: GraphSet, item: Explanation, with_map: bool) -> dict[str, An
     nodes, (predicted, probability) = graphs.nodes_of(item.graph), item.verdict
     found = {"graph": item.graph, "predicted": predicted, "probability": probability, "saliency": item.layers.tolist()}
     found |= {"rule": item.rule, "map": item.map.tolist()} if with_map else {}
+    found |= {"effects": {name: effect.tolist() for name, effect in item.effects.items()}} if item.effects else {}
     found |= {} if graphs.true_saliency is None else {"true_saliency": graphs.true_saliency[nodes].tolist()}
     found |= {} if graphs.node_names is None else {"node_names": graphs.node_names[nodes].tolist()}
     return found | ({"graph_name": graphs.graph_names[item.graph]} if graphs.graph_names else {})
 
 
 def draw(graphs: GraphSet, item: Explanation, path: Path) -> None:
-    """Draw the map into a PNG or SVG file: a molecule where symbols are known, else a graph beside its truth."""
+    """Draw the map into a PNG or SVG file: a molecule where symbols are known, else a graph beside its truth;
+    with effects, a panel for each target."""
     truth, title = _truth(graphs, item), _sentence(graphs, item)
-    if truth is None and is_molecule(graphs, item.graph):
+    if item.effects:
+        saliency = item.map if len(item.layers) else None
+        viz.save(viz.draw_effects(graphs, item.graph, item.effects, saliency=saliency, title=title), path)
+    elif truth is None and is_molecule(graphs, item.graph):
         write_file(path, draw_molecule(graphs, item.graph, item.map, path.suffix == ".svg", title=title))
     else:
         viz.save(viz.draw_graph(graphs, item.graph, item.map, title=title, true_saliency=truth), path)
@@ -109,6 +136,7 @@ def render_page(graphs: GraphSet, explained: Sequence[Explanation]) -> str:
     content = {
         "graphs": [_drawing(graphs, item) | _words(graphs, item) for item in explained],
         "colours": [to_hex(viz.SALIENCY(shade / (SHADES - 1))) for shade in range(SHADES)],
+        "effects": [to_hex(viz.EFFECT(shade / (SHADES - 1))) for shade in range(SHADES)],
     }
     # "<" is the one character by which text inside a script element could end it.
     data = Markup(json.dumps(content, allow_nan=False).replace("<", "\\u003c"))
@@ -126,8 +154,14 @@ def _drawing(graphs: GraphSet, item: Explanation) -> dict[str, Any]:
     points = fit(drawn.positions, WIDTH, HEIGHT, MARGIN)
     if molecule is not None:
         points = _shrunk(points, [(a, b) for a, b, *_ in drawn.bonds])
-    maps = {item.rule: item.map} | {f"layer {l}": layer for l, layer in enumerate(item.layers)}
+    maps = {item.rule: item.map} if len(item.layers) or not item.effects else {}
+    maps |= {f"layer {l}": layer for l, layer in enumerate(item.layers)}
     maps |= {} if truth is None else {"true saliency": truth}
+    effects = {f"effect on {name}": values for name, values in item.effects.items()}
+    shades = {name: shades_of(values) for name, values in maps.items()}
+    shades |= {name: effect_shades(values) for name, values in effects.items()}
+    limits = {name: colour_limits(values) for name, values in maps.items()}
+    limits |= {name: (-float(np.abs(values).max()), float(np.abs(values).max())) for name, values in effects.items()}
     return {
         "molecule": molecule is not None,
         "x": points[:, 0].round(1).tolist(),
@@ -136,9 +170,10 @@ def _drawing(graphs: GraphSet, item: Explanation) -> dict[str, Any]:
         "texts": drawn.texts,
         "names": [str(n) for n in range(one.num_nodes)] if one.node_names is None else one.node_names.tolist(),
         "labels": _labels(one),
-        "maps": {name: values.tolist() for name, values in maps.items()},
-        "shades": {name: shades_of(values).tolist() for name, values in maps.items()},
-        "limits": {name: colour_limits(values) for name, values in maps.items()},
+        "maps": {name: values.tolist() for name, values in (maps | effects).items()},
+        "shades": {name: values.tolist() for name, values in shades.items()},
+        "limits": limits,
+        "signed": list(effects),
     }
 
 
@@ -171,7 +206,8 @@ def _shrunk(points: np.ndarray, bonds: list[tuple[int, int]]) -> np.ndarray:
     """Points drawn together so that the median bond is at most :data:`BOND` long."""
     ends = np.array(bonds or [(0, 0)])
     length = float(np.median(np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)))
-    return np.asarray((points - points.mean(axis=0)) * min(1, BOND / max(length, 1e-9)) + np.array([WIDTH, HEIGHT]) / 2)
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2
+    return np.asarray((points - middle) * min(1, BOND / max(length, 1e-9)) + np.array([WIDTH, HEIGHT]) / 2)
 
 
 def _truth(graphs: GraphSet, item: Explanation) -> np.ndarray | None:

@@ -119,8 +119,11 @@ def write_predictions(
     write_csv(file, header, ([g, *task.cells(value), *other, *names[g : g + 1]] for g, value, other in cells))
 
 
-def explain_graphs(trained: TrainedModel, graphs: GraphSet, index: np.ndarray, rule: str = "mean") -> list[Explanation]:
+def explain_graphs(
+    trained: TrainedModel, graphs: GraphSet, index: np.ndarray, rule: str = "mean", outputs: Sequence[str] = ()
+) -> list[Explanation]:
     """Explain the graphs at ``index``; ``rule`` combines the layers into one map (see :mod:`sargnn.explain.maps`).
+    ``outputs``: the names of those whose effects are wanted (see :mod:`sargnn.explain.effects`).
 
     >>> explain_graphs(trained, graphs, np.array([0, 7]))[1].map  # doctest: +SKIP
     array([0.02, 0.31, ...
@@ -131,12 +134,16 @@ def explain_graphs(trained: TrainedModel, graphs: GraphSet, index: np.ndarray, r
     layers = found.saliency
     mapped = trained.saliency_of_tensors(data, rule, found) if len(layers) else np.zeros(chosen.num_nodes)
     task, columns, truths = found.task, found.task.columns(), _truths(found, chosen)
+    effects = trained.effects_of_tensors(data) if outputs else np.empty((chosen.num_nodes, len(task.names)))
+    wanted = {name: effects[:, task.names.index(name)] for name in outputs}
     explained = []
     for row, (g, values) in enumerate(zip(index.tolist(), found.values, strict=True)):
         nodes = chosen.nodes_of(row)
         cells = dict(zip(columns, task.cells(values), strict=True))
-        known = truths[row] if truths else (None, None)
-        explained.append(Explanation(g, task.verdict(values), layers[:, nodes], rule, mapped[nodes], cells, *known))
+        truth, right = truths[row] if truths else (None, None)
+        own = {name: effect[nodes] for name, effect in wanted.items()}
+        verdict, maps = task.verdict(values), (layers[:, nodes], rule, mapped[nodes])
+        explained.append(Explanation(g, verdict, *maps, cells, truth, right, own))
     return explained
 
 

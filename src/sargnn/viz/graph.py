@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Curve
@@ -14,9 +15,12 @@ from scipy.spatial import cKDTree
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 from sargnn.viz.layout import PANEL, fit, pairs_of, positions_of
-from sargnn.viz.style import MUTED, SALIENCY, house_style, printable, readable_on
+from sargnn.viz.style import EFFECT, MUTED, SALIENCY, house_style, printable, readable_on
 
-__all__ = ["checked_saliency", "colour_limits", "draw_graph", "draw_panel", "node_diameter", "shades_of"]
+__all__ = [
+    "checked_saliency", "colour_limits", "draw_graph", "draw_panel", "draw_scale", "effect_shades", "node_diameter",
+    "shades_of",
+]  # fmt: skip
 
 STRIP = 0.35
 MARGIN = 16.0
@@ -67,7 +71,7 @@ def draw_graph(
         raise InputError("got both ax and true_saliency, expected one: two panels need a figure of their own")
     for panel, (name, values) in zip(axes, panels.items(), strict=True):
         draw_panel(panel, one, positions, values)
-        _draw_scale(panel, name, *colour_limits(values))
+        draw_scale(panel, name, *colour_limits(values))
     return figure
 
 
@@ -95,8 +99,11 @@ def _panels(count: int, title: str | None) -> tuple[Figure, list[Axes]]:
     return figure, [figure.add_axes((i / count, STRIP / total, 1 / count, height / total)) for i in range(count)]
 
 
-def draw_panel(ax: Axes, one: GraphSet, positions: np.ndarray, saliency: np.ndarray) -> np.ndarray:
-    """Draw one graph into its frame; float [n, 2], where its nodes came to stand.
+def draw_panel(
+    ax: Axes, one: GraphSet, positions: np.ndarray, saliency: np.ndarray, colours: Colormap = SALIENCY
+) -> np.ndarray:
+    """Draw one graph into its frame; float [n, 2], where its nodes came to stand. Colours of effects have their middle
+    at zero, and nodes their size by the distance from it.
 
     One unit of the axes' data is one point on paper, which makes every size below a plain number.
     """
@@ -114,13 +121,15 @@ def draw_panel(ax: Axes, one: GraphSet, positions: np.ndarray, saliency: np.ndar
         linewidth=np.clip(min(0.08 * diameter, 150 / max(len(pairs), 1)), 0.15, 1.3),
     )  # fmt: skip
     ax.add_patch(edges)
-    shade = shades_of(saliency)
+    shade, colour = shades_of(saliency), SALIENCY(shades_of(saliency))
+    if colours is EFFECT:
+        shade, colour = shades_of(np.abs(saliency)), EFFECT(effect_shades(saliency))
     level = np.round(shade * (SIZE_LEVELS - 1))
     for step in np.unique(level):  # the most salient nodes come last, on top
         nodes = np.flatnonzero(level == step)
         size = diameter * (0.6 + 0.4 * step / (SIZE_LEVELS - 1))
         ax.scatter(
-            points[nodes, 0], points[nodes, 1], s=[size**2], c=SALIENCY(shade[nodes]), edgecolors=MUTED,
+            points[nodes, 0], points[nodes, 1], s=[size**2], c=colour[nodes], edgecolors=MUTED,
             linewidths=min(0.6, 0.06 * diameter), zorder=2, rasterized=pixels, clip_on=False,
         )  # fmt: skip
     names = one.node_label_titles or one.node_label_names
@@ -136,10 +145,10 @@ def _draw_labels(ax: Axes, names: list[str], points: np.ndarray, shade: np.ndarr
         ax.text(x, y, name, fontsize=size, color=readable_on(value), ha="center", va="center_baseline", zorder=3)
 
 
-def _draw_scale(ax: Axes, name: str, low: float, high: float) -> None:
+def draw_scale(ax: Axes, name: str, low: float, high: float, colours: Colormap = SALIENCY) -> None:
     """A small colour bar under the drawing: name, least value, colours, largest value."""
     bar = ax.inset_axes((0.48, -0.07, 0.34, 0.028))
-    bar.imshow(np.linspace(0, 1, 64)[None], cmap=SALIENCY, aspect="auto")
+    bar.imshow(np.linspace(0, 1, 64)[None], cmap=colours, aspect="auto")
     bar.set_axis_off()
     look: dict[str, Any] = {"transform": bar.transAxes, "va": "center", "fontsize": 9, "color": MUTED}
     bar.text(-0.06, 0.4, f"{name}{2 * chr(0xA0)}{low:.2g}", ha="right", **look)  # SVG shows two plain spaces as one
@@ -162,6 +171,15 @@ def shades_of(saliency: np.ndarray) -> np.ndarray:
     """
     low, high = colour_limits(saliency)
     return (saliency - low) / (high - low)
+
+
+def effect_shades(effects: np.ndarray) -> np.ndarray:
+    """float [n]: where each effect lies on a scale with zero in its middle, 0 to 1.
+
+    >>> effect_shades(np.array([-1.0, 0.0, 2.0])).tolist()
+    [0.25, 0.5, 1.0]
+    """
+    return np.asarray(0.5 + effects / (2 * (np.abs(effects).max() or 1.0)))
 
 
 def _edge_path(points: np.ndarray, pairs: np.ndarray, diameter: float) -> Curve:

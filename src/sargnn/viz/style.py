@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.ticker import LogLocator, NullLocator
 
 __all__ = [
-    "ACCENT", "COLOURS", "CONTRAST", "INK", "LINE", "MUTED", "PAPER", "SALIENCY", "STYLE",
+    "ACCENT", "COLOURS", "CONTRAST", "EFFECT", "INK", "LINE", "MUTED", "PAPER", "SALIENCY", "STYLE",
     "house_style", "logarithmic", "printable", "readable_on",
 ]  # fmt: skip
 
@@ -29,6 +29,11 @@ SALIENCY = LinearSegmentedColormap.from_list(
     ["#f8f3ec", "#f3d3b3", "#f2b083", "#f3875e", "#e4625b", "#ca415d", "#a42d60", "#79235c", "#4d1c51"],
 )
 """Cream to plum. CIELAB lightness falls evenly from 96 to 20: equal steps of saliency look equal, in grey too."""
+
+EFFECT = LinearSegmentedColormap.from_list(
+    "effect", ["#12555c", "#2f7f86", "#8fbcbf", "#f8f3ec", "#dba0b8", "#b14d7d", "#79235c"]
+)
+"""Teal, through the cream of nothing, to plum: what lowers a prediction and what raises it, equally dark."""
 
 STYLE: Any = {  # matplotlib has a type of its own for these keys
     "font.family": "sans-serif",
