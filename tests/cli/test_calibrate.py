@@ -22,9 +22,11 @@ WRONG_CALLS: WrongCalls = {
 def test_it_finds_again_what_training_found_on_the_validation_graphs(sargnn: Command, run: Path, data: Path) -> None:
     shutil.copytree(run, "copy")
     Path("copy/calibration.json").unlink()
+    Path("copy/trust.safetensors").unlink()
     answer = sargnn("calibrate", "copy", data, "--json").answer
     assert (answer["graphs"], answer["file"]) == (20, "copy/calibration.json")
     assert "test_coverage" in answer
+    assert Path("copy/trust.safetensors").read_bytes() == (run / "trust.safetensors").read_bytes()
     before, after = (json.loads((folder / "calibration.json").read_text()) for folder in (run, Path("copy")))
     assert after["temperature"] == answer["temperature"] == pytest.approx(before["temperature"], rel=1e-6)
 

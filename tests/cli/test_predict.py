@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,9 @@ import pytest
 
 from command import FAST, Command, WrongCalls, refuse_one_call, rows_of
 from sargnn.data.graphs import GraphSet
+from sargnn.data.sources import load
 from sargnn.training.model_folder import load_model
+from sargnn.training.trust import load_trust
 from tiny import shapes
 
 WRONG_CALLS: WrongCalls = {
@@ -47,6 +50,29 @@ def test_predict_gives_the_accuracy_of_evaluate(sargnn: Command, run: Path, data
         "test": right[80:100].mean(), "test-large": right[100:].mean(),
     }  # fmt: skip
     assert np.array_equal(probabilities, load_model(run).predict(made).probabilities)
+
+
+def test_trust_says_how_near_the_training_graphs_are(sargnn: Command, run: Path, data: Path) -> None:
+    sargnn("predict", run, data, "--out", "trusted.csv", "--trust")
+    rows = rows_of(Path("trusted.csv"))
+    nearest = [f"{what}_{k}" for k in (1, 2, 3) for what in ("nearest", "distance")]
+    assert list(rows[0])[-8:] == [*nearest, "distance_percentile", "unseen_categories"]
+    trained, new = rows[:60], rows[60:]
+    assert all(float(row["distance_1"]) < 1e-3 for row in trained)  # they are among the training graphs
+    assert {float(row["distance_percentile"]) for row in new} > {0.0}
+    assert {int(row["nearest_1"]) for row in new} <= set(range(60))
+    expected = load_trust(run, load_model(run)).trust(load(data, labelled=False))
+    np.testing.assert_allclose([float(row["distance_percentile"]) for row in rows], expected.percentile)
+
+
+def test_folders_without_what_trust_needs_say_so(sargnn: Command, run: Path, data: Path) -> None:
+    shutil.copytree(run, "old")
+    Path("old/trust.safetensors").unlink()
+    error = sargnn("predict", "old", data, "--out", "trusted.csv", "--trust").error
+    assert error.startswith(
+        "old/trust.safetensors: no such file, which earlier versions did not write; train again, or"
+    )
+    sargnn("predict", "old", data, "--out", "predicted.csv")
 
 
 def test_a_part_is_those_graphs_and_no_others(sargnn: Command, run: Path, data: Path) -> None:

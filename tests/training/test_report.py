@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sargnn.data.splits import Fold
 from sargnn.training.report import training_report
 from sargnn.training.run import TrainingRun, train
 from tiny import FOLD, shapes, tiny
@@ -40,6 +41,20 @@ def test_the_gallery_shows_test_graphs_with_their_saliency_and_truth(run: Traini
         assert item.verdict.confidence == pytest.approx(run.prediction.probabilities[item.graph].max())
         np.testing.assert_array_equal(item.saliency, run.prediction.mean_saliency[run.graphs.nodes_of(item.graph)])
     assert "true saliency" in run.page
+
+
+def test_distances_are_those_of_test_graphs_from_training_graphs(run: TrainingRun) -> None:
+    report = training_report(run)
+    vectors = run.trained.vectors(run.graphs).astype(float)
+    pairs = np.linalg.norm(vectors[FOLD.test][:, None] - vectors[None, FOLD.train], axis=2)
+    assert report.distances is not None
+    np.testing.assert_allclose(report.distances, pairs.min(axis=1), atol=1e-4)
+    assert "Can it be trusted on new graphs?" in run.page
+
+
+def test_a_run_without_other_graphs_says_nothing_of_distances() -> None:
+    everything = np.arange(24)
+    assert training_report(train(shapes(), tiny("gcn"), fold=Fold(everything, *[everything[:0]] * 2))).distances is None
 
 
 def test_without_saliency_there_is_no_gallery_and_without_test_graphs_another_part_is_shown() -> None:

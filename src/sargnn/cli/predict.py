@@ -30,6 +30,9 @@ def predict(
     normalised: Annotated[
         bool, typer.Option("--normalised", help="Intervals that are wider where the ensemble's members disagree.")
     ] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Also say how near each graph is to the training graphs, and what is new.")
+    ] = False,
     model: OwnModel = None,
     device: Device = "cpu",
     as_json: Json = False,
@@ -39,6 +42,7 @@ def predict(
     from sargnn.training.calibration import load_calibration
     from sargnn.training.open_run import open_run, write_predictions
     from sargnn.training.trained_model import spread_of
+    from sargnn.training.trust import load_trust
 
     if normalised and coverage is None:
         raise InputError("--normalised: got no --coverage, expected one such as 0.9")
@@ -54,5 +58,7 @@ def predict(
         regions = held_out.regions(found.values, coverage, spread_of(found) if normalised else None)
         more |= held_out.columns(task.names, regions)
         result |= {f"mean_{word}": size for word, size in held_out.sizes(task.names, regions).items()}
+    if trust:
+        more |= load_trust(run, opened.trained).trust(opened.chosen, found).columns()
     write_predictions(out, task, values, opened.graphs, opened.index, more)
     answer(result, as_json, f"{run} on {data}")

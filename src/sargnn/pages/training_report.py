@@ -17,6 +17,7 @@ from sargnn import viz
 from sargnn.data.graphs import GraphSet
 from sargnn.pages.environment import render as render_template
 from sargnn.tasks import Task, Verdict
+from sargnn.viz.distance import distance_groups, error_by_distance
 from sargnn.viz.molecules import draw_molecule, is_molecule
 
 __all__ = ["GalleryItem", "TrainingReport", "choose_gallery", "render"]
@@ -26,6 +27,8 @@ VARIABLES = {
     viz.PAPER: "card", viz.ACCENT: "accent", viz.CONTRAST: "right",
 }  # fmt: skip
 """The charts' colours to the style sheet's variables, which differ in the dark."""
+THIRDS = 3
+"""Groups of graphs by their distance from the training graphs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,11 @@ class TrainingReport:
     notes: Sequence[str] = ()
     command: str | None = None
     """What to type to have this run again."""
+    distances: np.ndarray | None = None
+    """float64, of the headline's part: how far each graph is from the nearest training graph; none where the part was
+    trained on."""
+    similarity: bool = False
+    """Whether distances are 1 less a similarity, as those of molecules."""
 
 
 def render(report: TrainingReport) -> str:
@@ -93,8 +101,19 @@ def render(report: TrainingReport) -> str:
         figure=_chart(task.figure(report.targets, report.values), "confusion"),
         curves=curves,
         gallery=[(item, _drawing(report.graphs, item, f"graph{i}")) for i, item in enumerate(report.gallery)],
+        trust=_trust(report),
         colours=[viz.SALIENCY(level, bytes=True)[:3] for level in np.linspace(0, 1, 9)],
     )
+
+
+def _trust(report: TrainingReport) -> dict[str, Any] | None:
+    """The nearest and the farthest third of the graphs, and a chart of all three; none of fewer than three graphs."""
+    if report.distances is None or len(report.distances) < THIRDS:
+        return None
+    wrong = ~report.task.right(report.targets, report.values)
+    groups = distance_groups(report.distances, wrong, THIRDS)
+    chart = _chart(error_by_distance(groups, similarity=report.similarity), "trust")
+    return {"nearest": groups[0], "farthest": groups[-1], "chart": chart}
 
 
 def choose_gallery(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,7 +42,16 @@ def training_report(run: TrainingRun) -> TrainingReport:
         versions=versions(),
         notes=run.told,
         command=run.command,
+        **_distances(run, part, index),
     )
+
+
+def _distances(run: TrainingRun, part: str, index: np.ndarray) -> dict[str, Any]:
+    """How far the graphs at ``index`` are from the training graphs, unless they are these."""
+    if part == "train":
+        return {}
+    distances = run.trust_reference.nearest(run.graphs.subset(index))[0]
+    return {"distances": distances[:, 0], "similarity": run.trust_reference.similarity}
 
 
 def _gallery(

@@ -116,21 +116,29 @@ class TrustReference:
         categories = {of: tuple(sorted(set().union(*_labels_of(chosen, of)))) for of in ("node", "edge")}
         return cls(trained, by, points, names, np.sort(_own_distances(by, points)), known, categories)
 
+    @property
+    def similarity(self) -> bool:
+        """Whether distances are 1 less a similarity: of molecules."""
+        return self.by == "fingerprints"
+
+    def nearest(self, graphs: GraphSet) -> tuple[np.ndarray, np.ndarray]:
+        """float64 and int64 [G, K]: how far the nearest training graphs are, and which they are."""
+        points = fingerprints(smiles_of(graphs, "trust is")) if self.similarity else self.trained.vectors(graphs)
+        return _nearest(self.by, points, self.points, NEAREST)
+
     def trust(self, graphs: GraphSet, prediction: Prediction | None = None) -> Trust:
         """What speaks for and against the ``prediction`` for these graphs, which is made if it is not given."""
         prediction = prediction or self.trained.predict(graphs)
-        molecules = self.by == "fingerprints"
-        points = fingerprints(smiles_of(graphs, "trust is")) if molecules else self.trained.vectors(graphs)
-        distances, index = _nearest(self.by, points, self.points, NEAREST)
+        distances, index = self.nearest(graphs)
         known = {of: set(names) for of, names in self.categories.items()}
         unseen = zip(*([own - known[of] for own in _labels_of(graphs, of)] for of in ("node", "edge")), strict=True)
         spread = prediction.spread
         return Trust(
             tuple(tuple(self.names[t] for t in row) for row in index.tolist()),
             distances,
-            molecules,
+            self.similarity,
             100 * np.searchsorted(self.distances, distances[:, 0]) / max(len(self.distances), 1),
-            ~np.isin(list(scaffolds(graphs.smiles)), self.scaffolds) if molecules else None,
+            ~np.isin(list(scaffolds(graphs.smiles)), self.scaffolds) if self.similarity else None,
             tuple(tuple(sorted(nodes | edges)) for nodes, edges in unseen),
             None if spread is None else spread.reshape(len(graphs), -1).max(axis=1),
         )
