@@ -3,6 +3,7 @@ per training, for ``results/memory-training.jsonl``, and the picture of the rows
 
     python benchmarks/memory_training.py --out results/memory-training.jsonl
     python benchmarks/memory_training.py --out results/memory-training.jsonl --picture docs/images/memory-training.png
+    python benchmarks/memory_training.py --out results/memory-training.jsonl --table
 
 Letter-high, one fold, 128 features, the paper's equations (one head). *Plain*: Adam at a constant rate. *Remedied*: the
 memory learns at 0.001 at most, gradients are clipped at norm 1, the rate follows a cosine. Each of these alone, too.
@@ -128,8 +129,9 @@ def draw(rows: Sequence[dict[str, Any]]) -> Figure:
     figure = Figure(figsize=(3 * len(RATES), 6.5), layout="constrained")
     panels = figure.subplots(3, len(RATES), sharex=True, sharey="row")
     for column, rate in enumerate(RATES):
-        panels[0][column].set(title=f"learning rate {rate:g}", yscale="log")
-        panels[-1][column].set(xlabel="epoch")
+        panels[0][column].set(title=f"learning rate {rate:g}", ylim=(0, 3))
+        panels[-1][column].set(xlabel="epoch", yscale="log")
+        panels[-1][column].yaxis.set_major_formatter("{x:,.0f}")
         for (number, model), training in product(enumerate(models), PICTURED):
             own = [r for r in rows if (r["model"], r["learning_rate"], r["training"]) == (model, rate, training)]
             style = {"color": COLOURS[number], "linestyle": "-" if training == "remedied" else ":", "linewidth": 1.3}
@@ -150,6 +152,20 @@ def _curves(rows: Sequence[dict[str, Any]]) -> Iterator[np.ndarray]:
         yield np.mean([curve[: min(map(len, curves))] for curve in curves], axis=0) if curves else np.empty(0)
 
 
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """The training loss after the last epoch, mean over seeds, as Markdown; "diverged" where one did."""
+    kinds = list(product(dict.fromkeys(row["model"] for row in rows), RATES))
+    lines = ["| model | learning rate | " + " | ".join(TRAININGS) + " |", "|---" * (2 + len(TRAININGS)) + "|"]
+    for model, rate in kinds:
+        cells = []
+        for training in TRAININGS:
+            own = [r for r in rows if (r["model"], r["learning_rate"], r["training"]) == (model, rate, training)]
+            whole = all(len(row["train_loss"]) == row["epochs"] for row in own)
+            cells.append(f"{np.mean([row['train_loss'][-1] for row in own]):.2f}" if whole else "diverged")
+        lines.append(f"| {model} | {rate:g} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--backbones", nargs="+", default=["gcn", "gin"])
@@ -159,10 +175,14 @@ def main() -> None:
     parser.add_argument("--data", default="Letter-high")
     parser.add_argument("--out", type=Path, required=True, help="the file of the rows")
     parser.add_argument("--picture", type=Path, help="draw the rows of --out to this file; nothing is trained")
+    parser.add_argument("--table", action="store_true", help="sum up the rows of --out; nothing is trained")
     options = parser.parse_args()
-    if options.picture:
+    if options.picture or options.table:
         rows = [json.loads(line) for line in options.out.read_text().splitlines()]
-        viz.save(draw(rows), options.picture)
+        if options.picture:
+            viz.save(draw(rows), options.picture)
+        if options.table:
+            print(table(rows))
         return
     torch.set_num_threads(1)
     graphs = load(options.data)

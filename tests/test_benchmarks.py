@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from sargnn.data.graphs import GraphSet
+from sargnn.data.splits import Fold
 from sargnn.data.synthetic import triangles
 from tiny import shapes
 
@@ -104,3 +107,26 @@ def test_large_graphs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def large_triangles(seed: int) -> GraphSet:
     return triangles(40, 10, 10, 10, seed=seed)
+
+
+def test_memory_training(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = script("memory_training")
+    out, fold = tmp_path / "rows.jsonl", Fold(np.arange(20), np.arange(20, 30), np.arange(30, 40))
+    memory.write_rows(out, memory.measure(shapes(count=40), fold, ["gin"], seeds=1, epochs=2, hidden=8))
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(row["learning_rate"], row["training"]) for row in rows] == list(product(memory.RATES, memory.TRAININGS))
+    for row in rows:
+        assert np.shape(row["entropy"]) == np.shape(row["memory_norm"]) == (2, 4)  # by epoch and read of the memory
+        assert (np.array(row["entropy"]) <= 1 + 1e-6).all()
+    picture = tmp_path / "picture.png"
+    arguments = ["memory_training.py", "--out", str(out), "--picture", str(picture), "--table"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    memory.main()
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert capsys.readouterr().out.count("\n") == 2 + len(memory.RATES)
+
+
+def test_the_page_has_the_kept_rows_of_memory_training() -> None:
+    memory = script("memory_training")
+    rows = [json.loads(line) for line in (FOLDER.parent / "results" / "memory-training.jsonl").read_text().splitlines()]
+    assert memory.table(rows) in (FOLDER.parent / "docs" / "protocol.md").read_text()
