@@ -23,10 +23,18 @@ from sargnn.export import Exportable, export_model
 from sargnn.training.model_folder import load_model
 from sargnn.training.run import TrainingRun, train
 from sargnn.training.trained_model import TrainedModel
-from tiny import FOLD, labelled, shapes, tiny
+from tiny import FOLD, binary_shapes, labelled, measured_shapes, shapes, tiny
 
-ONNX = ["sar-gcn-weighted", "sar-gin-scaling", "sar-sage-weighted", "sar-gat-scaling", "edges-and-graphs"]
-PROGRAMS = ["sar-gcn-scaling", "sar-gin-weighted", "sar-sage-scaling", "sar-gat-weighted", "gin", "edges-alone"]
+ONNX = ["sar-gcn-weighted", "sar-gin-scaling", "sar-sage-weighted", "sar-gat-scaling", "edges-and-graphs", "multilabel"]
+PROGRAMS = [
+    "sar-gcn-scaling",
+    "sar-gin-weighted",
+    "sar-sage-scaling",
+    "sar-gat-weighted",
+    "gin",
+    "edges-alone",
+    "regression",
+]
 """Every backbone with each fusion goes through the tracing, which takes seconds, in one format or the other."""
 EDGES: dict[str, dict[str, Any]] = {
     "edges-and-graphs": {
@@ -36,6 +44,9 @@ EDGES: dict[str, dict[str, Any]] = {
     },
     "edges-alone": {"data__edge_encodings": "labels", "model__edge_channels": 2, "model__relative": True},
 }
+
+TARGETS = {"multilabel": binary_shapes(), "regression": measured_shapes()}
+"""Other tasks, each by an ensemble."""
 
 SOME = [labelled(shapes(count=1)), labelled(shapes(count=30, seed=3)), labelled(shapes(count=7, seed=4))]
 """Sets of other sizes and numbers of graphs than the traced one."""
@@ -64,6 +75,10 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("onnxscript", reason="onnxscript is not installed (extra: onnx)")
     folder = tmp_path_factory.mktemp("exported")
     for kind in ONNX + PROGRAMS:
+        if kind in TARGETS:
+            place = folder / ("onnx" if kind in ONNX else "torch-export") / kind
+            train(TARGETS[kind], tiny(training__epochs=1, model__members=2), place, fold=FOLD)
+            continue
         if kind in EDGES:
             settings = tiny("sar-gin", training__epochs=1, **EDGES[kind])
             train(labelled(shapes()), settings, folder / ("onnx" if kind in ONNX else "torch-export") / kind, fold=FOLD)
@@ -91,8 +106,10 @@ def inputs_of(trained: TrainedModel, graphs: GraphSet) -> dict[str, np.ndarray]:
 
 def assert_agrees(trained: TrainedModel, graphs: GraphSet, outputs: list[np.ndarray]) -> None:
     expected = trained.predict(graphs)
-    logits, *saliency = outputs
-    assert np.allclose(torch.from_numpy(logits).softmax(1).numpy(), expected.probabilities, atol=1e-5)
+    values, *saliency = outputs
+    classes = trained.task.kind == "classification"
+    values = torch.from_numpy(values).softmax(1).numpy() if classes else values
+    assert np.allclose(values, expected.values, rtol=1e-5, atol=1e-5)
     assert len(saliency) == (len(expected.saliency) > 0)
     assert all(np.allclose(found, expected.saliency, atol=1e-5) for found in saliency)
 
@@ -106,7 +123,8 @@ def test_onnx_runs_elsewhere(kind: str, exported: Path) -> None:
     for graphs in SOME:
         assert_agrees(trained, graphs, session.run(None, inputs_of(trained, graphs)))
     words = json.loads(session.get_modelmeta().custom_metadata_map["sargnn"])
-    assert (words["classes"], words["features"]) == (["ring", "path"], ["attribute 0", "attribute 1"])
+    assert words["features"] == ["attribute 0", "attribute 1"]
+    assert {**words, **trained.task.to_json()} == words
 
 
 @pytest.mark.parametrize("kind", PROGRAMS)
@@ -118,13 +136,15 @@ def test_a_program_of_torch_export_runs_elsewhere(kind: str, exported: Path) -> 
         tensors = {name: torch.from_numpy(value) for name, value in inputs_of(trained, graphs).items()}
         always = [tensors.pop(name) for name in ("x", "edge_index", "batch")]
         assert_agrees(trained, graphs, [out.detach().numpy() for out in module(*always, **tensors)])
-    assert json.loads(words["sargnn"])["classes"] == ["ring", "path"]
+    described = json.loads(words["sargnn"])
+    assert {**described, **trained.task.to_json()} == described
 
 
 def test_what_is_told_of_a_file(exported: Path) -> None:
     answers = json.loads((exported / "answers.json").read_text())
     for name, answer in answers.items():
-        assert answer["outputs"] == (["logits"] if name == "gin" else ["logits", "saliency"])
+        first = {"multilabel": "probabilities", "regression": "values"}.get(name, "logits")
+        assert answer["outputs"] == ([first] if name == "gin" else [first, "saliency"])
         assert answer["largest_difference"] < 1e-5
         assert answer["bytes"] == Path(answer["file"]).stat().st_size
         assert b"/sargnn/" not in Path(answer["file"]).read_bytes()  # nothing of the machine that wrote it

@@ -10,7 +10,8 @@ The file takes encoded graphs, as PyTorch Geometric batches hold them, any numbe
 ``graph_attr``  float32 ``[B, F]``  inputs of whole graphs; if the model has any
 ==============  ==================  ====================================================================
 
-It gives ``logits [B, C]`` and, if the model has saliency, ``saliency [L, N]`` of every layer. Class names, feature
+It gives ``logits [B, C]`` of classes, ``probabilities [B, T]`` of binary targets or ``values [B, T]`` of measured
+numbers in their own unit, and, if the model has saliency, ``saliency [L, N]`` of every layer. The task, feature
 names and the fitted encoder are inside as JSON under ``sargnn``. Before it is written, the file is run on graphs of
 other sizes than the traced ones, and must agree with the model.
 """
@@ -60,9 +61,10 @@ class Exportable(nn.Module):
     [(2, 3), (2, 5)]
     """
 
-    def __init__(self, model: GraphModel) -> None:
+    def __init__(self, model: GraphModel, finish: Callable[[Tensor], Tensor] = lambda outputs: outputs) -> None:
         super().__init__()
         self.model = model
+        self.finish = finish
 
     def forward(
         self, x: Tensor, edge_index: Tensor, batch: Tensor, edge_attr: Tensor | None = None,
@@ -81,8 +83,8 @@ class Exportable(nn.Module):
         sizes = x.new_zeros(graphs).index_add(0, batch, x.new_ones(x.shape[0]))
         vars(packed)["uniform"] = sizes.reciprocal().index_select(0, batch)
         encoding = self.model.encode(packed)
-        logits = self.model.head(encoding.graph)
-        return (logits, torch.stack(encoding.saliency)) if encoding.saliency else (logits,)
+        values = self.finish(self.model.head(encoding.graph))
+        return (values, torch.stack(encoding.saliency)) if encoding.saliency else (values,)
 
 
 def export_model(trained: TrainedModel, to: str, path: Path) -> dict[str, Any]:
@@ -96,8 +98,8 @@ def export_model(trained: TrainedModel, to: str, path: Path) -> dict[str, Any]:
     if trained.model.draws_in_eval:
         name = trained.settings.name
         raise InputError(f"got model '{name}', which draws numbers at every call, expected one that does not")
-    module = Exportable(trained.model.cpu().eval())
-    outputs = ("logits", "saliency")[: len(module(**_random_graphs(trained, (2,))))]
+    module = Exportable(trained.model.cpu().eval(), trained.task.export)
+    outputs = (trained.task.exported, "saliency")[: len(module(**_random_graphs(trained, (2,))))]
     try:
         with _quiet():
             program = _traced(module, _random_graphs(trained, TRACED))
@@ -196,7 +198,7 @@ FORMATS: dict[str, Callable[..., tuple[bytes, Run]]] = {"onnx": _to_onnx, "torch
 def _description(trained: TrainedModel) -> str:
     encoder = trained.encoder
     content = {
-        "model": trained.settings.name, "classes": list(trained.classes), "features": list(encoder.feature_names),
+        "model": trained.settings.name, **trained.task.to_json(), "features": list(encoder.feature_names),
         "edge_features": list(encoder.edge_feature_names), "encoder": encoder.to_json(),
     }  # fmt: skip
     return json.dumps(content)

@@ -136,6 +136,11 @@ class Multilabel(Task):
     def predict(self, outputs: Float[Tensor, "G T"]) -> np.ndarray:
         return outputs.double().sigmoid().cpu().numpy()
 
+    exported = "probabilities"
+
+    def export(self, outputs: Tensor) -> Tensor:
+        return outputs.sigmoid()
+
     def decide(self, values: np.ndarray) -> np.ndarray:
         return np.asarray(values > 0.5, dtype=np.float64)
 

@@ -134,6 +134,11 @@ class Regression(Task):
     def predict(self, outputs: Float[Tensor, "G T"]) -> np.ndarray:
         return self.decode(outputs.double().cpu().numpy())
 
+    exported = "values"
+
+    def export(self, outputs: Tensor) -> Tensor:
+        return outputs * outputs.new_tensor(self.scale) + outputs.new_tensor(self.center)
+
     def decide(self, values: np.ndarray) -> np.ndarray:
         return values
 

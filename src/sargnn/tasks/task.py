@@ -159,6 +159,13 @@ class Task(ABC):
     def predict(self, outputs: Tensor) -> np.ndarray:
         """float64 [G, ...]: the values that a user sees, of the outputs ``[G, outputs]``."""
 
+    exported: ClassVar[str] = "logits"
+    """What an exported file calls the values that it gives."""
+
+    def export(self, outputs: Tensor) -> Tensor:
+        """``[G, outputs]``: the outputs as an exported file gives them, in operations that it can hold."""
+        return outputs
+
     @abstractmethod
     def decide(self, values: np.ndarray) -> np.ndarray:
         """[G, ...]: what is predicted, in the form of :meth:`targets`."""
