@@ -36,6 +36,7 @@ ROOMS["training"] = {*ROOMS}
 ROOMS["studies"] = {*ROOMS}
 ROOMS["estimator"] = {*ROOMS} - {"studies"}
 ROOMS["export"] = {*ROOMS} - {"studies", "estimator"}
+ROOMS["serving"] = {*ROOMS} - {"studies", "estimator"}
 ROOMS["reproduction"] = {*ROOMS}
 ROOMS["bench"] = {*ROOMS} - {"reproduction"}
 ROOMS["cli"] = ROOMS["__main__"] = {*ROOMS, "cli"}

@@ -34,7 +34,7 @@ app = typer.Typer(
 )
 for name in (
     "quickstart", "train", "evaluate", "predict", "calibrate", "export", "search", "explain", "explain_compare", "cv",
-    "reproduce", "bench", "settings",
+    "serve", "reproduce", "bench", "settings",
 ):  # fmt: skip
     app.command()(vars(import_module(f"sargnn.cli.{name}"))[name])
 app.add_typer(data.app, name="data")

@@ -1,0 +1,167 @@
+"""Models: what they are, what they predict, what decided."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel
+
+from sargnn.errors import InputError
+from sargnn.serving.answers import answer_of, drawing_of, needed, refusal, saliency_of
+from sargnn.serving.limits import Refused, read_body
+from sargnn.serving.loaded import LoadedRun
+from sargnn.serving.outcomes import Outcome
+from sargnn.serving.schemas import (
+    Error,
+    Explained,
+    ExplainRequest,
+    ModelCard,
+    ModelList,
+    Predicted,
+    PredictRequest,
+    parse,
+)
+from sargnn.serving.service import Service
+
+__all__ = ["ERRORS", "as_json", "model_routes", "takes"]
+
+JSON = "application/json"
+REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'"
+"""A report is a page of its own: it may look as it likes, and run nothing."""
+MEANINGS = {
+    400: "Not JSON, or half a request.", 401: "No token, or a wrong one.", 404: "No such model, set or graph.",
+    408: "The request took too long to arrive.", 413: "Too large.", 415: "Another content type.",
+    422: "The request or all of its graphs cannot be read.", 503: "The server is busy; see Retry-After.",
+}  # fmt: skip
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Error, "description": meaning} for status, meaning in MEANINGS.items()
+}
+
+
+def takes(kind: type[BaseModel]) -> dict[str, Any]:
+    """What the description says of a body that a route reads by itself."""
+    schema = kind.model_json_schema(ref_template="#/components/schemas/{model}")
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}
+
+
+def as_json(content: Any, status: int = 200) -> Response:
+    """An answer; numbers that JSON does not have are none."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(text.encode("utf-8", "backslashreplace"), status, media_type=JSON)
+
+
+def model_routes(service: Service) -> APIRouter:
+    """``/v1/models`` of a service."""
+    routes = APIRouter(prefix="/v1/models", tags=["models"], responses={k: ERRORS[k] for k in (401, 404, 503)})
+
+    @routes.get("", response_model=ModelList, summary="The models")
+    async def models() -> Response:
+        return as_json({"models": [_line(await service.run(name)) for name in service.runs]})
+
+    @routes.get("/{name}", response_model=ModelCard, summary="What is known of a model")
+    async def model(name: str) -> Response:
+        return as_json(_card(await service.run(name)))
+
+    @routes.get("/{name}/report", response_class=HTMLResponse, summary="The report of its training")
+    async def report(name: str) -> Response:
+        path = (await service.run(name)).folder / "report.html"
+        try:
+            content = await asyncio.to_thread(path.read_bytes)
+        except OSError as error:
+            raise Refused(404, f"got no report of {name}, expected one written by sargnn train") from error
+        return HTMLResponse(content, headers={"content-security-policy": REPORT_POLICY})
+
+    @routes.post(
+        "/{name}/predict", response_model=Predicted, responses=ERRORS, openapi_extra=takes(PredictRequest),
+        summary="Predict graphs",
+    )  # fmt: skip
+    async def predict(name: str, request: Request) -> Response:
+        run = await service.run(name)
+        asked = parse(PredictRequest, await read_body(request, JSON, service.limits))
+        _check_calibrated(run, asked)
+        found = await service.predict(run, asked.graphs, gone=request.is_disconnected)
+        results = []
+        for position, outcome in enumerate(found):
+            if not isinstance(outcome, Outcome):
+                results.append(_refused(position, outcome))
+                continue
+            said = answer_of(run, outcome, calibrated=asked.calibrated, coverage=asked.coverage)
+            if asked.explain and outcome.map is not None:
+                said["saliency"] = outcome.map.tolist()
+            results.append({"graph": position, "status": 200, **said})
+        return _results(service, run, results)
+
+    @routes.post(
+        "/{name}/explain", response_model=Explained, responses=ERRORS, openapi_extra=takes(ExplainRequest),
+        summary="Say which nodes decided",
+    )  # fmt: skip
+    async def explain(name: str, request: Request) -> Response:
+        run = await service.run(name)
+        asked = parse(ExplainRequest, await read_body(request, JSON, service.limits))
+        _check_calibrated(run, asked)
+        results = []
+        for position, outcome in enumerate(
+            await service.predict(run, asked.graphs, asked.rule, gone=request.is_disconnected)
+        ):
+            if not isinstance(outcome, Outcome):
+                results.append(_refused(position, outcome))
+                continue
+            said = answer_of(run, outcome, calibrated=asked.calibrated, coverage=asked.coverage)
+            said |= saliency_of(outcome) | {"rule": asked.rule}
+            if asked.drawing:
+                try:
+                    said["drawing"] = await service.aside(drawing_of, outcome.graph)
+                except InputError as error:
+                    said["drawing"] = {"error": str(error)}
+            results.append({"graph": position, "status": 200, **said})
+        return _results(service, run, results)
+
+    return routes
+
+
+def _results(service: Service, run: LoadedRun, results: list[dict[str, Any]]) -> Response:
+    """The answer has the status of its graphs where they all failed alike, and else is a success."""
+    for result in results:
+        service.metrics.graphs.labels(run.name, str(result["status"])).inc()
+    failed = {result["status"] for result in results}
+    status = 200 if 200 in failed else max(failed)
+    return as_json({"model": run.name, "results": results}, status)
+
+
+def _refused(position: int, error: Refused | InputError) -> dict[str, Any]:
+    return refusal(position, error, error.status if isinstance(error, Refused) else 422)
+
+
+def _check_calibrated(run: LoadedRun, asked: PredictRequest | ExplainRequest) -> None:
+    if asked.calibrated or asked.coverage is not None:
+        needed(run)
+
+
+def _line(run: LoadedRun) -> dict[str, Any]:
+    settings = run.trained.settings
+    return {
+        "name": run.name,
+        "system": settings.name,
+        "task": run.task.kind,
+        "outputs": list(run.task.names),
+        "saliency": run.says_saliency,
+        "calibrated": run.calibration is not None,
+    }
+
+
+def _card(run: LoadedRun) -> dict[str, Any]:
+    record = run.record
+    return _line(run) | {
+        "columns": run.task.columns(),
+        "inputs": run.inputs(),
+        "example": run.example(),
+        "scores": record.get("scores", {}),
+        "data": {"name": record["data"].get("name"), "graphs": record["data"]["graphs"]},
+        "settings": run.trained.settings.to_json(),
+        "history": record.get("history", []),
+        "report": (run.folder / "report.html").is_file(),
+    }

@@ -1,0 +1,17 @@
+// What is shown is in the address, behind the #: a link shares it, and the browser's arrows go through it.
+export function read() {
+  return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+}
+
+export function linkTo(state) {
+  const kept = Object.entries(state).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  return "#" + new URLSearchParams(kept);
+}
+
+// A change that one can go back from, unless it only refines what is shown.
+export function write(changes, refine = false) {
+  const link = linkTo({ ...read(), ...changes });
+  if (link === location.hash) return;
+  history[refine ? "replaceState" : "pushState"](null, "", link);
+  dispatchEvent(new Event("written"));
+}

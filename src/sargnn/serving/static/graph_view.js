@@ -1,0 +1,197 @@
+// One graph: the prediction, what decided, and what would be without some of its nodes and edges.
+import { limitsOf, scaleOf } from "./colours.js";
+import { announce, choice, h, percent, shown } from "./dom.js";
+import { DARKEST, draw } from "./drawing.js";
+import { read, write } from "./address.js";
+import { saveJson, savePng, saveSvg } from "./save.js";
+
+const COVERAGE = 0.9;
+
+function numbersIn(text) {
+  return new Set((text ?? "").split(".").filter(Boolean).map(Number));
+}
+
+function pairsIn(text) {
+  return new Set((text ?? "").split(".").filter(Boolean));
+}
+
+// The maps of an answer by name, with a place for every node of the whole graph.
+function mapsOf(answer, count, gone) {
+  const kept = Array.from({ length: count }, (_, node) => node).filter((node) => !gone.has(node));
+  const spread = (values) => {
+    const whole = Array(count).fill(0);
+    values.forEach((value, i) => { whole[kept[i]] = value; });
+    return whole;
+  };
+  const found = {};
+  if (answer.saliency) found["all layers"] = spread(answer.saliency);
+  (answer.layers ?? []).forEach((layer, i) => { found[`layer ${i}`] = spread(layer); });
+  for (const [name, values] of Object.entries(answer.parts ?? {})) found[name] = spread(values);
+  return found;
+}
+
+function numbersOf(values) {
+  return Object.entries(values).filter(([, value]) => typeof value === "number");
+}
+
+export function verdict(answer) {
+  return answer.prediction + (answer.confidence === null ? "" : ` (${percent(answer.confidence)})`);
+}
+
+// `about`: model (its card), item, title, truth, source, and whether `fixed`: nothing can be taken away
+export function graphView(panel, about, signal) {
+  const { source, model, item } = about, options = model.calibrated ? { coverage: COVERAGE } : {};
+  let base = null, now = null, picked = null, running = null;
+  const state = () => read();
+  const gone = () => numbersIn(state().gone), cut = () => pairsIn(state().cut);
+  panel.replaceChildren(h("p", { class: "wait" }, "predicting…"));
+
+  async function begin() {
+    base = await source.explain(model.name, item, { ...options, drawing: true }, signal);
+    now = base;
+    if (gone().size || cut().size) await change();
+    else render();
+  }
+
+  async function change(focus) {
+    running?.abort();
+    running = new AbortController();
+    const nodes = [...gone()], edges = [...cut()].map((pair) => pair.split("-").map(Number));
+    if (!nodes.length && !edges.length) {
+      now = base;
+    } else {
+      try {
+        now = await source.explain(model.name, item, { ...options, without: { nodes, edges } }, running.signal);
+      } catch (error) {
+        if (error.name === "AbortError") return;
+        now = { ...base, error: error.message, saliency: null, layers: [] };
+      }
+    }
+    render();
+    if (focus !== undefined) panel.querySelector(`[data-node="${focus}"]`)?.focus();
+    announce(now.error ?? `${verdict(now)}, before ${verdict(base)}`);
+  }
+
+  function toggleNode(node) {
+    const nodes = gone();
+    if (!nodes.delete(node)) nodes.add(node);
+    write({ gone: [...nodes].sort((a, b) => a - b).join(".") });
+    change(node);
+  }
+
+  function toggleEdge(a, b) {
+    const pairs = cut(), pair = `${Math.min(a, b)}-${Math.max(a, b)}`;
+    if (!pairs.delete(pair)) pairs.add(pair);
+    write({ cut: [...pairs].join(".") });
+    change();
+  }
+
+  function restore() {
+    write({ gone: "", cut: "" });
+    change();
+  }
+
+  function render() {
+    const drawing = base.drawing, changed = now !== base;
+    panel.replaceChildren();
+    panel.append(headline(about, base, now, changed), numbers(base, now, changed));
+    if (now.error) panel.append(h("p", { class: "problem", role: "alert" }, now.error));
+    if (drawing?.error || !drawing) {
+      panel.append(h("p", { class: "note" }, drawing?.error ?? "no drawing"));
+      return;
+    }
+    const count = drawing.names.length, maps = mapsOf(now, count, gone()), names = Object.keys(maps);
+    const chosen = names.includes(state().map) ? state().map : names[0];
+    const values = maps[chosen] ?? Array(count).fill(0), limits = limitsOf(values);
+    const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    picture.setAttribute("class", "picture");
+    picture.setAttribute("role", "group");
+    picture.setAttribute("aria-label", `drawing of ${about.title}, ${count} nodes`);
+    const said = (node) => nodeWords(drawing, maps, node) + (gone().has(node) ? ", taken away" : "");
+    const redraw = () => draw(picture, drawing, {
+      values, limits, nodes: gone(), edges: cut(), picked, said,
+      onnode: about.fixed ? null : toggleNode, onedge: about.fixed ? null : toggleEdge,
+    });
+    redraw();
+    const bar = h("span", { class: "bar" });
+    bar.style.background = scaleOf(limits, drawing.molecule ? DARKEST : 1);
+    const legend = names.length
+      ? h("div", { class: "legend" }, h("span", {}, chosen), h("span", {}, shown(limits[0])), bar, h("span", {}, shown(limits[1])))
+      : h("p", { class: "note" }, "This model does not say which nodes decided.");
+    panel.append(
+      h("figure", {},
+        h("div", { class: "tools" },
+          names.length > 1 ? choice("map", names, chosen, (name) => { write({ map: name }, true); render(); }) : null,
+          h("span", { class: "spring" }),
+          about.fixed ? null : h("button", { type: "button", onclick: () => history.back(), disabled: !changed }, "Undo"),
+          about.fixed ? null : h("button", { type: "button", onclick: restore, disabled: !changed }, "Restore all"),
+          h("button", { type: "button", onclick: () => savePng(about.title, picture) }, "PNG"),
+          h("button", { type: "button", onclick: () => saveSvg(about.title, picture) }, "SVG"),
+          h("button", { type: "button", onclick: () => saveJson(about.title, { item, ...now }) }, "JSON"),
+        ),
+        picture, legend,
+        about.fixed ? null : h("figcaption", {}, "Click a node or an edge to take it away: the prediction follows. Click again to put it back."),
+      ),
+      nodeTable(drawing, maps, chosen, gone(), (node) => { picked = node; redraw(); }),
+    );
+  }
+
+  const again = () => { if (base) change(); };
+  addEventListener("popstate", again, { signal });
+  return begin();
+}
+
+function headline(about, base, now, changed) {
+  const parts = [h("strong", { class: "verdict" }, now.error ? "—" : verdict(now))];
+  if (changed && !now.error) parts.push(h("span", { class: "before" }, `before: ${verdict(base)}`));
+  if (about.truth !== null && about.truth !== undefined) {
+    parts.push(h("span", { class: about.right ? "right" : "wrong" }, `true: ${about.truth}`));
+  }
+  if (now.set) {
+    parts.push(h("span", { class: "set", title: "holds the true one 9 times in 10" }, `90% sure of: ${now.set.join(" or ")}`));
+  }
+  if (now.interval) parts.push(h("span", { class: "set" }, `90% interval: ${now.interval.map(shown).join(" to ")}`));
+  return h("header", { class: "said" }, h("h2", {}, about.title), h("p", {}, parts.flatMap((part) => [part, " "])));
+}
+
+function numbers(base, now, changed) {
+  const rows = numbersOf(now.values), before = base.values;
+  const bars = rows.every(([, value]) => value >= 0 && value <= 1);
+  const body = rows.map(([name, value]) => {
+    const fill = h("span", { class: "fill" }), mark = h("span", { class: "mark" });
+    fill.style.width = `${100 * value}%`;
+    mark.style.left = `${100 * before[name]}%`;
+    return h("tr", {},
+      h("th", { scope: "row" }, name.replace(/^probability_/, "")),
+      bars ? h("td", { class: "track" }, h("span", { class: "rail" }, fill, changed ? mark : null)) : null,
+      h("td", { class: "number" }, shown(value)),
+      changed ? h("td", { class: "number change" }, (value >= before[name] ? "+" : "−") + shown(Math.abs(value - before[name]))) : null,
+    );
+  });
+  return h("table", { class: "numbers" }, h("caption", { class: "unseen" }, "Numbers of the prediction"), h("tbody", {}, body));
+}
+
+function nodeWords(drawing, maps, node) {
+  const label = drawing.labels[node] ? ` ${drawing.labels[node]}` : "";
+  const [first] = Object.values(maps);
+  return `node ${drawing.names[node]}${label}` + (first ? `, ${shown(first[node])}` : "");
+}
+
+function nodeTable(drawing, maps, chosen, gone, pick) {
+  const names = Object.keys(maps);
+  const order = drawing.names.map((_, node) => node);
+  if (names.length) order.sort((a, b) => Math.abs(maps[chosen][b]) - Math.abs(maps[chosen][a]));
+  const labelled = drawing.labels.some(Boolean);
+  const head = ["node", ...(labelled ? ["label"] : []), ...names];
+  const body = order.slice(0, 200).map((node) => h("tr", {
+    class: gone.has(node) ? "gone" : null, onmouseenter: () => pick(node), onmouseleave: () => pick(null),
+  },
+    h("th", { scope: "row" }, drawing.names[node]), labelled ? h("td", {}, drawing.labels[node]) : null,
+    names.map((name) => h("td", { class: "number" }, gone.has(node) ? "" : shown(maps[name][node]))),
+  ));
+  return h("details", { class: "nodes", open: true },
+    h("summary", {}, `Nodes (${drawing.names.length}${order.length > 200 ? ", the first 200" : ""})`),
+    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "table of nodes" },
+      h("table", {}, h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, body))),
+  );
+}

@@ -1,0 +1,29 @@
+// What is known of a run: scores, inputs, settings, its report.
+import { h, shown } from "./dom.js";
+
+function table(title, rows) {
+  return h("section", {}, h("h3", {}, title), h("table", { class: "plain" }, h("tbody", {},
+    rows.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, value))))));
+}
+
+function words(value) {
+  if (Array.isArray(value)) return value.map(words).join(", ") || "none";
+  if (value !== null && typeof value === "object") return Object.entries(value).map(([key, one]) => `${key} ${words(one)}`).join(", ") || "none";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return value === null ? "none" : shown(value);
+}
+
+export async function modelView(main, page) {
+  const { model, source } = page, scores = Object.entries(model.scores);
+  const keys = [...new Set(scores.flatMap(([, part]) => Object.keys(part)))].filter((key) => scores.every(([, part]) => typeof part[key] !== "object" || part[key] === null));
+  main.replaceChildren(h("div", { class: "card" },
+    h("h2", {}, model.name),
+    h("p", {}, `${model.system}, ${model.task}: ${model.outputs.slice(0, 20).join(", ")}${model.outputs.length > 20 ? ", …" : ""}. Trained on ${model.data.name ?? "graphs"} (${shown(model.data.graphs)} graphs).`),
+    model.report && source.reportOf ? h("p", {}, h("a", { href: source.reportOf(model.name), target: "_blank", rel: "noopener" }, "Open the training report")) : null,
+    scores.length ? h("section", {}, h("h3", {}, "Scores"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "scores" }, h("table", { class: "plain" },
+      h("thead", {}, h("tr", {}, h("th", {}), scores.map(([part]) => h("th", { scope: "col" }, part)))),
+      h("tbody", {}, keys.map((key) => h("tr", {}, h("th", { scope: "row" }, key.replaceAll("_", " ")), scores.map(([, part]) => h("td", { class: "number" }, words(part[key] ?? null))))))))) : null,
+    table("Inputs", Object.entries(model.inputs).map(([key, value]) => [key.replaceAll("_", " "), words(value)])),
+    ...Object.entries(model.settings).filter(([, part]) => part !== null && typeof part === "object").map(([part, values]) => table(`Settings: ${part}`, Object.entries(values).map(([key, value]) => [key, words(value)]))),
+  ));
+}
