@@ -1,0 +1,81 @@
+"""What a model says of graphs that came together, and of the bad ones among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sargnn.data.graphs import GraphSet
+from sargnn.errors import InputError
+from sargnn.serving.graph_inputs import GraphInput
+from sargnn.serving.outcomes import Outcome, graph_vectors, outcomes_of
+from sargnn.training.model_folder import load_model
+from served import graph
+from tiny import shapes
+
+
+def inputs(*items: object, sets: dict[str, GraphSet] | None = None) -> list[GraphInput]:
+    return [GraphInput.of(item, sets or {}) for item in items]
+
+
+def test_in_company_as_alone(run: Path) -> None:
+    trained = load_model(run)
+    asked = inputs(
+        graph(3), graph(7, ring=False), graph(3, graph={"mass": 1}), {"set": "s", "graph": 4}, sets={"s": shapes()}
+    )
+    together = outcomes_of(trained, "mean", asked)
+    for one, outcome in zip(asked, together, strict=True):
+        (alone,) = outcomes_of(trained, "mean", [one])
+        assert isinstance(alone, Outcome)
+        assert isinstance(outcome, Outcome)
+        assert outcome.values == pytest.approx(alone.values, abs=1e-6)
+        assert outcome.layers == pytest.approx(alone.layers, abs=1e-6)
+        assert outcome.graph.fingerprint == alone.graph.fingerprint
+
+
+def test_one_bad_graph_costs_no_other(run: Path) -> None:
+    trained = load_model(run)
+    nan = graph(3)
+    nan["nodes"][1]["attribute_0"] = float("nan")
+    wide = graph(3)
+    for node in wide["nodes"]:
+        node["attribute_2"] = 1.0
+    good, *bad, last = outcomes_of(trained, "mean", inputs(graph(3), nan, wide, {"nodes": [], "edges": []}, graph(4)))
+    (expected,) = outcomes_of(trained, "mean", inputs(graph(3)))
+    assert isinstance(good, Outcome)
+    assert isinstance(last, Outcome)
+    assert isinstance(expected, Outcome)
+    assert np.array_equal(good.values, expected.values)
+    assert all(isinstance(error, InputError) for error in bad)
+    assert "attribute_0" in str(bad[0])
+    assert str(bad[1]) == "got 3 node attributes, expected 2"
+    assert str(bad[2]) == "got no nodes, expected at least one"
+    assert not any("request" in str(error) or "graph 0" in str(error) for error in bad)
+
+
+@pytest.mark.parametrize("rule", ["first", "last", "mean", "rollout"])
+def test_maps_are_those_of_the_model(run: Path, rule: str) -> None:
+    trained, graphs = load_model(run), shapes()
+    expected = trained.saliency(graphs, rule)
+    asked = inputs(*({"set": "s", "graph": g} for g in range(len(graphs))), sets={"s": graphs})
+    for g, outcome in enumerate(outcomes_of(trained, rule, asked)):
+        assert isinstance(outcome, Outcome)
+        assert outcome.map == pytest.approx(expected[graphs.nodes_of(g)], abs=1e-6)
+
+
+def test_a_model_without_saliency_has_no_map(other_run: Path) -> None:
+    (outcome,) = outcomes_of(load_model(other_run), "mean", inputs(graph()))
+    assert isinstance(outcome, Outcome)
+    assert outcome.map is None
+
+
+def test_vectors_are_what_the_head_reads(run: Path) -> None:
+    import torch
+
+    trained, graphs = load_model(run), shapes()
+    vectors = graph_vectors(trained, graphs, np.array([5, 2]))
+    with torch.inference_mode():
+        outputs = trained.model.head(torch.from_numpy(vectors).float())
+    assert trained.task.predict(outputs) == pytest.approx(trained.predict(graphs.subset([5, 2])).values, abs=1e-5)
