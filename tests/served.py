@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 from starlette.testclient import TestClient
 
@@ -24,29 +25,36 @@ class Served:
 
     process: subprocess.Popen[str]
     address: str
+    log: IO[str]
 
     def stop(self) -> tuple[int, str]:
         """Press Ctrl-C: the status and what was said."""
         self.process.send_signal(signal.SIGINT)
-        out, err = self.process.communicate(timeout=60)
-        return self.process.returncode, out + err
+        out, _ = self.process.communicate(timeout=60)
+        return self.process.returncode, out + self.said()
+
+    def said(self) -> str:
+        """What it has written to standard error."""
+        self.log.seek(0)
+        return self.log.read()
 
 
 @contextmanager
 def serving(*arguments: object) -> Iterator[Served]:
     """``sargnn serve`` on a free port, ready."""
     command = [sys.executable, "-m", "sargnn", "serve", *map(str, arguments), "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        line = process.stdout.readline()
-        found = re.search(r"http://\S+", line)
-        assert found, process.communicate()[1]
-        yield Served(process, found[0])
-    finally:
-        if process.poll() is None:
+    with (
+        TemporaryFile("w+") as log,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            found = re.search(r"http://\S+", process.stdout.readline())
+            one = Served(process, found[0] if found else "", log)
+            assert found, one.said()
+            yield one
+        finally:
             process.kill()
-        process.communicate()
 
 
 def graph(nodes: int = 4, ring: bool = True, **more: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,12 @@ from sargnn.serving import answers
 from sargnn.serving.answers import answer_of, drawing_of, refusal, saliency_of
 from sargnn.serving.graph_inputs import GraphInput
 from sargnn.serving.loaded import LoadedRun
-from sargnn.serving.outcomes import Outcome, outcomes_of
+from sargnn.serving.outcomes import Outcome, Wanted, outcomes_of
 from served import graph
 
 
 def outcome_of(run: LoadedRun) -> Outcome:
-    (outcome,) = outcomes_of(run.trained, "mean", [GraphInput.of(graph(5), {})])
+    (outcome,) = outcomes_of(run.trained, run.trust, Wanted(), [GraphInput.of(graph(5), {})])
     assert isinstance(outcome, Outcome)
     return outcome
 
@@ -39,19 +40,20 @@ def test_calibrated_and_covered_as_the_command_says(run: Path) -> None:
     (expected,) = one.calibration.apply(outcome.values[None])
     said = answer_of(one, outcome, calibrated=True, coverage=0.9)
     assert said["confidence"] == max(expected)
-    (inside,) = one.calibration.sets(outcome.values[None], 0.9)
-    assert said["set"] == [name for name, there in zip(one.task.names, inside, strict=True) if there]
+    (inside,) = one.calibration.regions(outcome.values[None], 0.9)
+    assert said["region"] == {f"in_set_{name}": int(there) for name, there in zip(one.task.names, inside, strict=True)}
 
 
 def test_a_run_without_calibration_says_so(run: Path) -> None:
     one = LoadedRun.load("run", run)
-    bare = LoadedRun(one.name, one.folder, one.trained, None, one.record, one.stamp)
+    bare = replace(one, calibration=None)
     with pytest.raises(InputError, match="expected: sargnn calibrate shapes DATA"):
         answer_of(bare, outcome_of(one), calibrated=True)
 
 
 def test_saliency_sums_to_one_in_every_layer(run: Path) -> None:
-    said = saliency_of(outcome_of(LoadedRun.load("run", run)))
+    one = LoadedRun.load("run", run)
+    said = saliency_of(one, outcome_of(one))
     for layer in [said["saliency"], *said["layers"]]:
         assert sum(layer) == pytest.approx(1)
 
@@ -60,7 +62,7 @@ def test_a_drawing_has_a_place_for_every_node_and_a_line_for_every_edge() -> Non
     one = pack([(3, [(0, 1), (1, 0), (1, 2), (2, 1)])])
     drawn = drawing_of(one)
     assert len(drawn["x"]) == len(drawn["y"]) == len(drawn["names"]) == len(drawn["texts"]) == 3
-    assert [bond[:2] for bond in drawn["bonds"]] == [[0, 1], [1, 2]]
+    assert [tuple(bond[:2]) for bond in drawn["bonds"]] == [(0, 1), (1, 2)]
 
 
 def test_a_graph_too_large_to_draw_is_not_drawn() -> None:

@@ -132,7 +132,7 @@ def test_nothing_is_computed_for_a_client_that_left() -> None:
         worker.free.set()
         assert await first == [2]
         assert await ask(batcher, worker, 3) == [6]
-        with pytest.raises(asyncio.CancelledError):
+        with pytest.raises(Refused, match="the client has left"):
             await left
 
     assert with_batcher(test).batches == [[1], [3]]

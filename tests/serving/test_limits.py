@@ -66,8 +66,9 @@ def test_a_slow_client_and_one_that_leaves_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["max_graphs", "max_nodes", "max_bytes", "max_queue", "timeout"])
-@pytest.mark.parametrize("value", [0, -5, float("nan")])
-def test_limits_are_checked(name: str, value: float) -> None:
+@pytest.mark.parametrize("value", [0, -5])
+def test_limits_are_checked(name: str, value: int) -> None:
+    value = float(value) if name == "timeout" else value
     with pytest.raises(InputError, match=f"--{name.replace('_', '-')}: got"):
         Limits(**{name: value})
 

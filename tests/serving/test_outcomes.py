@@ -10,8 +10,9 @@ import pytest
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 from sargnn.serving.graph_inputs import GraphInput
-from sargnn.serving.outcomes import Outcome, graph_vectors, outcomes_of
+from sargnn.serving.outcomes import Outcome, Wanted, outcomes_of
 from sargnn.training.model_folder import load_model
+from sargnn.training.trust import load_trust
 from served import graph
 from tiny import shapes
 
@@ -25,9 +26,9 @@ def test_in_company_as_alone(run: Path) -> None:
     asked = inputs(
         graph(3), graph(7, ring=False), graph(3, graph={"mass": 1}), {"set": "s", "graph": 4}, sets={"s": shapes()}
     )
-    together = outcomes_of(trained, "mean", asked)
+    together = outcomes_of(trained, None, Wanted(), asked)
     for one, outcome in zip(asked, together, strict=True):
-        (alone,) = outcomes_of(trained, "mean", [one])
+        (alone,) = outcomes_of(trained, None, Wanted(), [one])
         assert isinstance(alone, Outcome)
         assert isinstance(outcome, Outcome)
         assert outcome.values == pytest.approx(alone.values, abs=1e-6)
@@ -42,8 +43,10 @@ def test_one_bad_graph_costs_no_other(run: Path) -> None:
     wide = graph(3)
     for node in wide["nodes"]:
         node["attribute_2"] = 1.0
-    good, *bad, last = outcomes_of(trained, "mean", inputs(graph(3), nan, wide, {"nodes": [], "edges": []}, graph(4)))
-    (expected,) = outcomes_of(trained, "mean", inputs(graph(3)))
+    good, *bad, last = outcomes_of(
+        trained, None, Wanted(), inputs(graph(3), nan, wide, {"nodes": [], "edges": []}, graph(4))
+    )
+    (expected,) = outcomes_of(trained, None, Wanted(), inputs(graph(3)))
     assert isinstance(good, Outcome)
     assert isinstance(last, Outcome)
     assert isinstance(expected, Outcome)
@@ -60,22 +63,30 @@ def test_maps_are_those_of_the_model(run: Path, rule: str) -> None:
     trained, graphs = load_model(run), shapes()
     expected = trained.saliency(graphs, rule)
     asked = inputs(*({"set": "s", "graph": g} for g in range(len(graphs))), sets={"s": graphs})
-    for g, outcome in enumerate(outcomes_of(trained, rule, asked)):
+    for g, outcome in enumerate(outcomes_of(trained, None, Wanted(rule), asked)):
         assert isinstance(outcome, Outcome)
         assert outcome.map == pytest.approx(expected[graphs.nodes_of(g)], abs=1e-6)
 
 
 def test_a_model_without_saliency_has_no_map(other_run: Path) -> None:
-    (outcome,) = outcomes_of(load_model(other_run), "mean", inputs(graph()))
+    (outcome,) = outcomes_of(load_model(other_run), None, Wanted(), inputs(graph()))
     assert isinstance(outcome, Outcome)
     assert outcome.map is None
 
 
-def test_vectors_are_what_the_head_reads(run: Path) -> None:
-    import torch
-
+def test_effects_and_trust_are_those_of_the_library(run: Path) -> None:
     trained, graphs = load_model(run), shapes()
-    vectors = graph_vectors(trained, graphs, np.array([5, 2]))
-    with torch.inference_mode():
-        outputs = trained.model.head(torch.from_numpy(vectors).float())
-    assert trained.task.predict(outputs) == pytest.approx(trained.predict(graphs.subset([5, 2])).values, abs=1e-5)
+    reference = load_trust(run, trained)
+    asked = inputs({"set": "s", "graph": 2}, {"set": "s", "graph": 5}, sets={"s": graphs})
+    expected, columns = trained.effects(graphs.subset([2, 5])), reference.trust(graphs.subset([2, 5])).columns()
+    start = 0
+    for row, outcome in enumerate(outcomes_of(trained, reference, Wanted(effects=True, trust=True), asked)):
+        assert isinstance(outcome, Outcome)
+        assert outcome.effects is not None
+        assert outcome.effects == pytest.approx(expected[start : start + outcome.graph.num_nodes], abs=1e-5)
+        assert outcome.trust == {name: values[row] for name, values in columns.items()}
+        start += outcome.graph.num_nodes
+    (without,) = outcomes_of(trained, None, Wanted(trust=True), asked[:1])
+    assert isinstance(without, Outcome)
+    assert without.trust is not None
+    assert "expected: sargnn calibrate" in without.trust["error"]

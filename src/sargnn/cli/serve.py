@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
-from sargnn.cli.options import OwnModel, load_noted
+from sargnn.cli.options import OwnModel, load_noted, takes_roles
+from sargnn.data.roles import Roles
 from sargnn.errors import InputError
 
 
+@takes_roles
 def serve(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Model folders written by `sargnn train`.")],
+    roles: Roles,
     data: Annotated[str | None, typer.Option("--data", help="Graphs to browse: a known name or a path.")] = None,
     host: Annotated[str, typer.Option("--host", help="Where to listen; other than this machine needs a token.")] = (
         "127.0.0.1"
@@ -45,7 +48,7 @@ def serve(
     token = read_token(token_file)
     check_host(host, token)
     torch.set_num_threads(threads)
-    graphs = None if data is None else load_noted(data, labelled=None)
+    graphs = None if data is None else load_noted(data, roles, labelled=None)
     app = create_app(runs, graphs, limits=limits, token=token, model=model)
     names = ", ".join(app.state.service.runs)
     run_server(app, host, port, limits, names)

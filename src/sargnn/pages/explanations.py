@@ -25,7 +25,7 @@ from sargnn.viz.graph import colour_limits, effect_shades, shades_of
 from sargnn.viz.layout import fit, pairs_of, positions_of
 from sargnn.viz.molecules import DARKEST, caption_of, draw_molecule, is_molecule
 
-__all__ = ["Explanation", "draw", "render_page", "write_tables"]
+__all__ = ["Explanation", "draw", "drawing", "render_page", "write_tables"]
 
 WIDTH, HEIGHT, MARGIN = 720.0, 540.0, 40.0
 SHADES = 64
@@ -134,7 +134,7 @@ def render_page(graphs: GraphSet, explained: Sequence[Explanation]) -> str:
     (True, False)
     """
     content = {
-        "graphs": [_drawing(graphs, item) | _words(graphs, item) for item in explained],
+        "graphs": [drawing(graphs, item.graph) | _maps(graphs, item) | _words(graphs, item) for item in explained],
         "colours": [to_hex(viz.SALIENCY(shade / (SHADES - 1))) for shade in range(SHADES)],
         "effects": [to_hex(viz.EFFECT(shade / (SHADES - 1))) for shade in range(SHADES)],
     }
@@ -144,8 +144,9 @@ def render_page(graphs: GraphSet, explained: Sequence[Explanation]) -> str:
     return render("explain.html.j2", title=title, data=data, width=WIDTH, height=HEIGHT, most=MOST, darkest=DARKEST)
 
 
-def _drawing(graphs: GraphSet, item: Explanation) -> dict[str, Any]:
-    one, truth, molecule = graphs[item.graph], _truth(graphs, item), molecule_of(graphs, item.graph)
+def drawing(graphs: GraphSet, graph: int) -> dict[str, Any]:
+    """Where the nodes and bonds of graph number ``graph`` are drawn, and what is written at them."""
+    one, molecule = graphs[graph], molecule_of(graphs, graph)
     if molecule is None:
         lines = [(a, b, 1.0, 0, "") for a, b in pairs_of(one).tolist()]
         drawn = Depiction(positions_of(one), [(label, 0.0) for label in _labels(one)], lines)
@@ -154,6 +155,20 @@ def _drawing(graphs: GraphSet, item: Explanation) -> dict[str, Any]:
     points = fit(drawn.positions, WIDTH, HEIGHT, MARGIN)
     if molecule is not None:
         points = _shrunk(points, [(a, b) for a, b, *_ in drawn.bonds])
+    return {
+        "molecule": molecule is not None,
+        "x": points[:, 0].round(1).tolist(),
+        "y": (HEIGHT - points[:, 1]).round(1).tolist(),  # upwards on paper, downwards on a screen
+        "bonds": drawn.bonds,
+        "texts": drawn.texts,
+        "names": [str(n) for n in range(one.num_nodes)] if one.node_names is None else one.node_names.tolist(),
+        "labels": _labels(one),
+    }
+
+
+def _maps(graphs: GraphSet, item: Explanation) -> dict[str, Any]:
+    """The values of every map, where they lie on the colour scale, and its ends."""
+    truth = _truth(graphs, item)
     maps = {item.rule: item.map} if len(item.layers) or not item.effects else {}
     maps |= {f"layer {l}": layer for l, layer in enumerate(item.layers)}
     maps |= {} if truth is None else {"true saliency": truth}
@@ -163,13 +178,6 @@ def _drawing(graphs: GraphSet, item: Explanation) -> dict[str, Any]:
     limits = {name: colour_limits(values) for name, values in maps.items()}
     limits |= {name: (-float(np.abs(values).max()), float(np.abs(values).max())) for name, values in effects.items()}
     return {
-        "molecule": molecule is not None,
-        "x": points[:, 0].round(1).tolist(),
-        "y": (HEIGHT - points[:, 1]).round(1).tolist(),  # upwards on paper, downwards on a screen
-        "bonds": drawn.bonds,
-        "texts": drawn.texts,
-        "names": [str(n) for n in range(one.num_nodes)] if one.node_names is None else one.node_names.tolist(),
-        "labels": _labels(one),
         "maps": {name: values.tolist() for name, values in (maps | effects).items()},
         "shades": {name: values.tolist() for name, values in shades.items()},
         "limits": limits,

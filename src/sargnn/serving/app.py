@@ -155,7 +155,7 @@ def _described(app: FastAPI, service: Service) -> dict[str, Any]:
     if app.openapi_schema is None:
         found = FastAPI.openapi(app)
         runs = [service.runs[name] for name in service.runs]
-        examples = {run.name: {"value": {"graphs": [run.example()]}} for run in runs}
+        examples = {run.name: {"value": {"graphs": [run.example]}} for run in runs}
         for verb in ("predict", "explain"):
             operation = found["paths"][f"/v1/models/{{name}}/{verb}"]["post"]
             operation["requestBody"]["content"][JSON]["examples"] = examples

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from sargnn.serving.limits import busy
+from sargnn.serving.limits import Refused, busy
 from sargnn.serving.metrics import Metrics
 
 __all__ = ["Batcher"]
@@ -136,7 +136,8 @@ class Batcher:
                 asked[id(job)] = job.gone is not None and await job.gone()
             if asked[id(job)] or job.answer.done():
                 self._queue.popleft()
-                job.answer.cancel()
+                if not job.answer.done():
+                    job.answer.set_exception(Refused(400, "the client has left"))
                 continue
             if batch and (job.key != batch[0][0].key or nodes + size > BATCH_NODES):
                 break

@@ -92,8 +92,8 @@ def read(inputs: Sequence[GraphInput]) -> GraphSet:
 
 
 def without(one: GraphSet, nodes: Iterable[int], edges: Iterable[tuple[int, int]]) -> GraphSet:
-    """A graph without some of its nodes and edges, an edge in both directions. What was computed from the whole graph,
-    such as an atom's number of bonds in a table of its attributes, stays.
+    """A graph without some of its nodes and edges, an edge in both directions. What was computed from the whole graph
+    stays: an atom's number of bonds in a table of its attributes, or descriptors, which are read from the SMILES.
 
     >>> from sargnn.data.graphs import pack
     >>> path = pack([(3, [(0, 1), (1, 0), (1, 2), (2, 1)])])
@@ -119,7 +119,6 @@ def without(one: GraphSet, nodes: Iterable[int], edges: Iterable[tuple[int, int]
         node_ptr=pointers([int(kept.sum())]),
         edge_ptr=pointers([int(stays.sum())]),
         edges=number[one.edges[:, stays]],
-        smiles=(),  # it is another molecule now
         **arrays,
     )
 

@@ -14,16 +14,19 @@ from sargnn.console import note
 from sargnn.data.features.encodings import Attributes, Labels
 from sargnn.errors import InputError
 from sargnn.serving.graph_inputs import GraphInput
-from sargnn.serving.outcomes import Outcome, outcomes_of
+from sargnn.serving.outcomes import Outcome, Wanted, outcomes_of
 from sargnn.tasks import Task
 from sargnn.tasks.calibration import Calibration
 from sargnn.training.calibration import load_calibration
 from sargnn.training.model_folder import load_model, read_training
 from sargnn.training.trained_model import TrainedModel
+from sargnn.training.trust import FILE as TRUST
+from sargnn.training.trust import TrustReference, load_trust
 
 __all__ = ["LoadedRun", "Runs"]
 
-WATCHED = ("config.json", "weights.safetensors", "training.json", "calibration.json")
+WATCHED = ("config.json", "weights.safetensors", "training.json", "calibration.json", TRUST)
+ALCOHOL = "CCO"
 LOOK_AGAIN = 1.0
 """Seconds between two looks at a folder."""
 
@@ -38,6 +41,7 @@ class LoadedRun:
     folder: Path
     trained: TrainedModel
     calibration: Calibration | None
+    trust: TrustReference | None
     record: Mapping[str, Any]
     """``training.json``."""
     stamp: Stamp
@@ -45,7 +49,7 @@ class LoadedRun:
     @cached_property
     def says_saliency(self) -> bool:
         """Whether the model says which nodes decided."""
-        (said,) = outcomes_of(self.trained, "mean", [GraphInput.of(self.example(), {})])
+        said = self._said_of(self.example)
         return isinstance(said, Outcome) and said.map is not None
 
     @classmethod
@@ -56,7 +60,8 @@ class LoadedRun:
             got = f"got a model '{trained.settings.name}' that draws random numbers when it predicts"
             raise InputError(f"{folder}: {got}, expected one whose answer does not depend on what else is asked")
         calibration = load_calibration(folder, trained.task) if (folder / "calibration.json").exists() else None
-        return cls(name, folder, trained, calibration, read_training(folder), stamp)
+        trust = load_trust(folder, trained) if (folder / TRUST).exists() else None
+        return cls(name, folder, trained, calibration, trust, read_training(folder), stamp)
 
     @property
     def task(self) -> Task:
@@ -66,18 +71,26 @@ class LoadedRun:
         """What the model reads of a graph, in words that a program can use."""
         encoder = self.trained.encoder
         found: dict[str, Any] = {"columns": list(encoder.feature_names)}
-        for each, encodings in (("node", encoder.encodings), ("edge", encoder.edge_encodings)):
+        kinds = {"node": encoder.encodings, "edge": encoder.edge_encodings, "graph": encoder.graph_encodings}
+        for each, encodings in kinds.items():
             for encoding in encodings:
                 if isinstance(encoding, Labels):
                     found[f"{each}_labels"] = list(encoding.names)
                 elif isinstance(encoding, Attributes):
                     found[f"{each}_attributes"] = len(encoding.mean)
-        if encoder.graph_width:
-            found["graph_attributes"] = encoder.graph_width
         return found
 
-    def example(self) -> dict[str, Any]:
-        """A small graph that the model can read: a path of three nodes."""
+    @cached_property
+    def example(self) -> str | dict[str, Any]:
+        """A small graph that the model can read: alcohol in SMILES if it reads molecules, else a path of three
+        nodes."""
+        return ALCOHOL if isinstance(self._said_of(ALCOHOL), Outcome) else self._path()
+
+    def _said_of(self, item: Any) -> Outcome | InputError:
+        (said,) = outcomes_of(self.trained, None, Wanted(), [GraphInput.of(item, {})])
+        return said
+
+    def _path(self) -> dict[str, Any]:
         inputs = self.inputs()
         nodes = [{"id": i, **_attributes(inputs, "node", i)} for i in range(3)]
         ends = [{"source": i, "target": i + 1, **_attributes(inputs, "edge", i)} for i in range(2)]

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
-import torch
 
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
-from sargnn.explain.maps import inference
 from sargnn.serving.graph_inputs import GraphInput, read
-from sargnn.training.trained_model import TrainedModel
+from sargnn.training.trained_model import Prediction, TrainedModel
+from sargnn.training.trust import TrustReference
 
-__all__ = ["Outcome", "graph_vectors", "outcomes_of"]
+__all__ = ["Outcome", "Wanted", "outcomes_of"]
+
+Read = Callable[[Sequence[GraphInput]], list["Outcome"]]
+"""Predicts graphs of one form; refuses all of them if one cannot be read."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to find out about a graph beside its prediction."""
+
+    rule: str = "mean"
+    """How the layers become one map, see :mod:`sargnn.explain.maps`."""
+    effects: bool = False
+    """How much each node raises each output: one pass for every node."""
+    trust: bool = False
+    """How near it is to the graphs that the model was trained on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,71 +40,85 @@ class Outcome:
 
     values: np.ndarray
     """As :meth:`Task.predict` gives them."""
+    spread: np.ndarray | None
+    """Their standard deviation over the members of an ensemble."""
     layers: np.ndarray
     """float64 [L, n]: the saliency of each layer; no rows where the model has none."""
     map: np.ndarray | None
     """float64 [n]: all layers in one, where the model has some."""
-    position: int = 0
-    graphs: GraphSet | None = field(default=None, repr=False)
-    """The graphs that were read together; this one is number ``position``."""
+    graphs: GraphSet
+    """The graphs that were read together."""
+    position: int
+    """The number of this one."""
+    effects: np.ndarray | None = None
+    """float64 [n, O]: how much each node raises each output."""
+    trust: Mapping[str, Any] | None = None
+    """What speaks for and against the prediction, as the columns of a file of predictions."""
 
     @property
     def graph(self) -> GraphSet:
-        assert self.graphs is not None
         return self.graphs[self.position]
 
 
-def outcomes_of(trained: TrainedModel, rule: str, inputs: Sequence[GraphInput]) -> list[Outcome | InputError]:
-    """Predict every graph, together those that can be read together: one bad graph costs no other. The ``rule`` makes
-    one map of the layers, see :mod:`sargnn.explain.maps`."""
+def outcomes_of(
+    trained: TrainedModel, reference: TrustReference | None, wanted: Wanted, inputs: Sequence[GraphInput]
+) -> list[Outcome | InputError]:
+    """Predict every graph, together those that can be read together: one bad graph costs no other. They are compared
+    with the training graphs of the ``reference`` if that is wanted."""
     found: list[Outcome | InputError] = [InputError("not read")] * len(inputs)
+    together = partial(_together, trained, reference, wanted)
     forms: dict[Hashable, list[int]] = {}
     for position, one in enumerate(inputs):
         forms.setdefault(one.form, []).append(position)
     for positions in forms.values():
-        for position, outcome in zip(
-            positions, _of_one_form(trained, rule, [inputs[p] for p in positions]), strict=True
-        ):
+        outcomes = _of_one_form(together, [inputs[p] for p in positions])
+        for position, outcome in zip(positions, outcomes, strict=True):
             found[position] = outcome
     return found
 
 
-def graph_vectors(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> np.ndarray:
-    """float64 [K, d]: the vector of which the model's head makes its prediction; of an ensemble, the members' vectors
-    side by side."""
-    data = trained.tensors(graphs.subset(index))
-    with inference(trained.model, data.device):
-        everything = np.arange(len(data))
-        members = trained.model.ensemble_members()
-        vectors = [member.encode(data.batch(everything, member.layouts)).graph for member in members]
-    return torch.cat(vectors, dim=1).double().numpy()
-
-
-def _of_one_form(trained: TrainedModel, rule: str, inputs: Sequence[GraphInput]) -> Sequence[Outcome | InputError]:
+def _of_one_form(together: Read, inputs: Sequence[GraphInput]) -> Sequence[Outcome | InputError]:
     try:
-        return _together(trained, rule, inputs)
+        return together(inputs)
     except InputError as error:
-        return [_alone(trained, rule, one) for one in inputs] if len(inputs) > 1 else [_plain(error)]
+        return [_alone(together, one) for one in inputs] if len(inputs) > 1 else [_plain(error)]
 
 
-def _together(trained: TrainedModel, rule: str, inputs: Sequence[GraphInput]) -> list[Outcome]:
+def _alone(together: Read, one: GraphInput) -> Outcome | InputError:
+    try:
+        (outcome,) = together([one])
+    except InputError as error:
+        return _plain(error)
+    return outcome
+
+
+def _together(
+    trained: TrainedModel, reference: TrustReference | None, wanted: Wanted, inputs: Sequence[GraphInput]
+) -> list[Outcome]:
     graphs = read(inputs)
     data = trained.tensors(graphs, next(trained.model.parameters()).device)
     found = trained.predict_tensors(data)
     ends = graphs.node_ptr[1:-1]
     layers = np.split(found.saliency, ends, axis=1)
-    maps: Sequence[np.ndarray | None] = [None] * len(graphs)
-    if len(found.saliency):
-        maps = np.split(trained.saliency_of_tensors(data, rule, found), ends)
-    return [Outcome(found.values[g], layers[g], maps[g], g, graphs) for g in range(len(graphs))]
+    none: list[Any] = [None] * len(graphs)
+    mapped = len(found.saliency) > 0
+    maps = np.split(trained.saliency_of_tensors(data, wanted.rule, found), ends) if mapped else none
+    effects = np.split(trained.effects_of_tensors(data), ends) if wanted.effects else none
+    trust = _trust(reference, graphs, found) if wanted.trust else none
+    spread = none if found.spread is None else list(found.spread)
+    each = zip(found.values, spread, layers, maps, effects, trust, strict=True)
+    return [Outcome(v, s, l, m, graphs, g, effects=e, trust=t) for g, (v, s, l, m, e, t) in enumerate(each)]
 
 
-def _alone(trained: TrainedModel, rule: str, one: GraphInput) -> Outcome | InputError:
+def _trust(reference: TrustReference | None, graphs: GraphSet, found: Prediction) -> list[Mapping[str, Any]]:
+    """One row of a table for each graph; where they cannot be compared, why."""
     try:
-        (outcome,) = _together(trained, rule, [one])
+        if reference is None:
+            raise InputError("got a model without its training graphs, expected: sargnn calibrate RUN DATA")
+        columns = reference.trust(graphs, found).columns()
     except InputError as error:
-        return _plain(error)
-    return outcome
+        return [{"error": str(error)}] * len(graphs)
+    return [{name: values[g] for name, values in columns.items()} for g in range(len(graphs))]
 
 
 def _plain(error: InputError) -> InputError:

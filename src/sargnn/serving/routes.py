@@ -14,7 +14,7 @@ from sargnn.errors import InputError
 from sargnn.serving.answers import answer_of, drawing_of, needed, refusal, saliency_of
 from sargnn.serving.limits import Refused, read_body
 from sargnn.serving.loaded import LoadedRun
-from sargnn.serving.outcomes import Outcome
+from sargnn.serving.outcomes import Outcome, Wanted
 from sargnn.serving.schemas import (
     Error,
     Explained,
@@ -82,17 +82,11 @@ def model_routes(service: Service) -> APIRouter:
     async def predict(name: str, request: Request) -> Response:
         run = await service.run(name)
         asked = parse(PredictRequest, await read_body(request, JSON, service.limits))
-        _check_calibrated(run, asked)
-        found = await service.predict(run, asked.graphs, gone=request.is_disconnected)
         results = []
-        for position, outcome in enumerate(found):
-            if not isinstance(outcome, Outcome):
-                results.append(_refused(position, outcome))
-                continue
-            said = answer_of(run, outcome, calibrated=asked.calibrated, coverage=asked.coverage)
-            if asked.explain and outcome.map is not None:
+        for said, outcome in await _said(service, run, asked, Wanted(trust=asked.trust), request):
+            if asked.explain and outcome is not None and outcome.map is not None:
                 said["saliency"] = outcome.map.tolist()
-            results.append({"graph": position, "status": 200, **said})
+            results.append(said)
         return _results(service, run, results)
 
     @routes.post(
@@ -102,25 +96,39 @@ def model_routes(service: Service) -> APIRouter:
     async def explain(name: str, request: Request) -> Response:
         run = await service.run(name)
         asked = parse(ExplainRequest, await read_body(request, JSON, service.limits))
-        _check_calibrated(run, asked)
+        wanted = Wanted(asked.rule, asked.effects, asked.trust)
         results = []
-        for position, outcome in enumerate(
-            await service.predict(run, asked.graphs, asked.rule, gone=request.is_disconnected)
-        ):
-            if not isinstance(outcome, Outcome):
-                results.append(_refused(position, outcome))
-                continue
-            said = answer_of(run, outcome, calibrated=asked.calibrated, coverage=asked.coverage)
-            said |= saliency_of(outcome) | {"rule": asked.rule}
-            if asked.drawing:
-                try:
-                    said["drawing"] = await service.aside(drawing_of, outcome.graph)
-                except InputError as error:
-                    said["drawing"] = {"error": str(error)}
-            results.append({"graph": position, "status": 200, **said})
+        for said, outcome in await _said(service, run, asked, wanted, request):
+            if outcome is not None:
+                said |= saliency_of(run, outcome) | {"rule": asked.rule}
+                said |= {"drawing": await _drawn(service, outcome)} if asked.drawing else {}
+            results.append(said)
         return _results(service, run, results)
 
     return routes
+
+
+async def _said(
+    service: Service, run: LoadedRun, asked: PredictRequest | ExplainRequest, wanted: Wanted, request: Request
+) -> list[tuple[dict[str, Any], Outcome | None]]:
+    """What is said of each graph, and the outcome behind it if there is one."""
+    options: dict[str, Any] = {key: getattr(asked, key) for key in ("calibrated", "coverage", "normalised")}
+    if asked.calibrated or asked.coverage is not None:
+        needed(run)
+    found: list[tuple[dict[str, Any], Outcome | None]] = []
+    for position, outcome in enumerate(await service.predict(run, asked.graphs, wanted, request.is_disconnected)):
+        if isinstance(outcome, Outcome):
+            found.append(({"graph": position, "status": 200, **answer_of(run, outcome, **options)}, outcome))
+        else:
+            found.append((_refused(position, outcome), None))
+    return found
+
+
+async def _drawn(service: Service, outcome: Outcome) -> dict[str, Any]:
+    try:
+        return await service.aside(drawing_of, outcome.graph)
+    except InputError as error:
+        return {"error": str(error)}
 
 
 def _results(service: Service, run: LoadedRun, results: list[dict[str, Any]]) -> Response:
@@ -136,11 +144,6 @@ def _refused(position: int, error: Refused | InputError) -> dict[str, Any]:
     return refusal(position, error, error.status if isinstance(error, Refused) else 422)
 
 
-def _check_calibrated(run: LoadedRun, asked: PredictRequest | ExplainRequest) -> None:
-    if asked.calibrated or asked.coverage is not None:
-        needed(run)
-
-
 def _line(run: LoadedRun) -> dict[str, Any]:
     settings = run.trained.settings
     return {
@@ -150,6 +153,7 @@ def _line(run: LoadedRun) -> dict[str, Any]:
         "outputs": list(run.task.names),
         "saliency": run.says_saliency,
         "calibrated": run.calibration is not None,
+        "trust": run.trust is not None,
     }
 
 
@@ -158,7 +162,7 @@ def _card(run: LoadedRun) -> dict[str, Any]:
     return _line(run) | {
         "columns": run.task.columns(),
         "inputs": run.inputs(),
-        "example": run.example(),
+        "example": run.example,
         "scores": record.get("scores", {}),
         "data": {"name": record["data"].get("name"), "graphs": record["data"]["graphs"]},
         "settings": run.trained.settings.to_json(),

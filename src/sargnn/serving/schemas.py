@@ -66,7 +66,11 @@ class PredictRequest(_Request):
     calibrated: bool = False
     """Probabilities at the temperature found on held-out graphs."""
     coverage: float | None = Field(None, gt=0, lt=1)
-    """Also give the classes that hold the true one with this probability."""
+    """Also give a set of classes or an interval that holds the truth with this probability."""
+    normalised: bool = False
+    """Intervals that are wider where the members of an ensemble disagree."""
+    trust: bool = False
+    """Also say how near the graph is to those that the model was trained on."""
 
 
 class ExplainRequest(_Request):
@@ -75,10 +79,14 @@ class ExplainRequest(_Request):
     graphs: Graphs
     rule: Literal["first", "last", "mean", "rollout"] = "mean"
     """How the layers become one map."""
+    effects: bool = False
+    """Also say how much each node raises each output, found by removing it."""
     drawing: bool = False
     """Also say where nodes are drawn."""
     calibrated: bool = False
     coverage: float | None = Field(None, gt=0, lt=1)
+    normalised: bool = False
+    trust: bool = False
 
 
 class SessionRequest(_Request):
@@ -107,8 +115,10 @@ class Result(BaseModel):
     """The probability of the prediction, where the task has one."""
     values: dict[str, Any] | None = None
     """The columns of `sargnn predict`."""
-    set: list[str] | None = None
-    """The classes that hold the true one with the coverage asked for."""
+    region: dict[str, Any] | None = None
+    """What holds the truth with the coverage asked for: a set or intervals, in the columns of `sargnn predict`."""
+    trust: dict[str, Any] | None = None
+    """The nearest training graphs, and what the graph has that none of them has."""
     saliency: list[float] | None = None
     """How much each node counted; they sum to 1."""
 
@@ -118,6 +128,8 @@ class ExplainedResult(Result):
 
     layers: list[list[float]] | None = None
     rule: str | None = None
+    effects: dict[str, list[float]] | None = None
+    """By output, how much each node raises it."""
     drawing: dict[str, Any] | None = None
 
 
@@ -143,6 +155,8 @@ class ModelLine(BaseModel):
     saliency: bool
     """Whether it says which nodes decided."""
     calibrated: bool
+    trust: bool
+    """Whether it can say how near a graph is to those that it was trained on."""
 
 
 class ModelList(BaseModel):
@@ -154,7 +168,7 @@ class ModelCard(ModelLine):
 
     columns: list[str]
     inputs: dict[str, Any]
-    example: dict[str, Any]
+    example: str | dict[str, Any]
     scores: dict[str, Any]
     data: dict[str, Any]
     settings: dict[str, Any]

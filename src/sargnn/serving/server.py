@@ -23,7 +23,7 @@ except ImportError:  # a platform without it
 
 IDLE = 5.0
 """Seconds that a connection may rest between requests."""
-HEADERS = 10.0
+HEADERS = 5.0
 """Seconds in which the headers of a request must arrive."""
 
 

@@ -22,13 +22,14 @@ from sargnn.serving.graph_inputs import GraphInput
 from sargnn.serving.limits import Limits, Refused, busy
 from sargnn.serving.loaded import LoadedRun, Runs
 from sargnn.serving.metrics import Metrics
-from sargnn.serving.outcomes import Outcome, graph_vectors, outcomes_of
+from sargnn.serving.outcomes import Outcome, Wanted, outcomes_of
 from sargnn.serving.sets import BrowsedSet, Sets, map_of
 
 __all__ = ["Service"]
 
 MOST_SIDE_WORK = 32
 """Files and drawings that may wait."""
+USUAL = Wanted()
 T = TypeVar("T")
 Gone = Callable[[], Awaitable[bool]]
 
@@ -69,18 +70,18 @@ class Service:
         return self.runs[name]
 
     async def predict(
-        self, run: LoadedRun, items: Sequence[Any], rule: str = "mean", gone: Gone | None = None
+        self, run: LoadedRun, items: Sequence[Any], wanted: Wanted = USUAL, gone: Gone | None = None
     ) -> list[Outcome | Refused | InputError]:
         """What the run says of each graph; of one that cannot be read or is too large, why."""
         if len(items) > self.limits.max_graphs:
             raise Refused(413, f"got {len(items)} graphs, expected at most {self.limits.max_graphs} in a request")
         found = [self._input(item) for item in items]
         inputs = [one for one in found if isinstance(one, GraphInput)]
-        work = partial(outcomes_of, run.trained, rule)
-        sizes = [one.size for one in inputs]
+        work = partial(outcomes_of, run.trained, run.trust, wanted)
+        sizes = [one.size * (one.size if wanted.effects else 1) for one in inputs]
         results = iter(())
         if inputs:
-            key = (id(run), rule)
+            key = (id(run), wanted)
             results = iter(await self.batcher.submit(key, work, inputs, sizes, self.limits.timeout, gone))
         return [next(results) if isinstance(one, GraphInput) else one for one in found]
 
@@ -111,7 +112,7 @@ class Service:
             return index, np.zeros((0, 2))
 
         def vectors(parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-            return [graph_vectors(run.trained, browsed.graphs, part) for part in parts]
+            return [run.trained.vectors(browsed.graphs.subset(part)) for part in parts]
 
         parts = np.array_split(index, -(-len(index) // BATCH_GRAPHS))
         sizes = [int(browsed.graphs.sizes[part].sum()) for part in parts]
@@ -119,14 +120,14 @@ class Service:
         return index, await self.aside(map_of, np.concatenate(found), method)
 
     async def _predict_set(self, browsed: BrowsedSet, run: LoadedRun) -> None:
-        work = partial(outcomes_of, run.trained, "mean")
+        work = partial(outcomes_of, run.trained, None, USUAL)
         for start in range(0, len(browsed.graphs), BATCH_GRAPHS):
             index = range(start, min(start + BATCH_GRAPHS, len(browsed.graphs)))
             inputs = [GraphInput.in_set(browsed.graphs, g) for g in index]
             sizes = [one.size for one in inputs]
             while True:
                 try:
-                    outcomes = await self.batcher.submit((id(run), "mean"), work, inputs, sizes, self.limits.timeout)
+                    outcomes = await self.batcher.submit((id(run), USUAL), work, inputs, sizes, self.limits.timeout)
                     break
                 except Refused:  # others come first
                     await asyncio.sleep(1)
