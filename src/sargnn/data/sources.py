@@ -17,10 +17,13 @@ import numpy as np
 
 from sargnn.data.cache import archive_path, find_archive, keep, parsed_folder
 from sargnn.data.graphs import GraphSet
+from sargnn.data.io.archives import is_archive, unpacked
 from sargnn.data.io.from_networkx import from_networkx, is_networkx
-from sargnn.data.io.from_pyg import from_pyg
+from sargnn.data.io.from_pyg import from_pyg, is_dataset, raw_folder
 from sargnn.data.io.graph_files import FORMS, graph_files_in, read_graph_files
-from sargnn.data.io.molecules import read_smiles
+from sargnn.data.io.molecule_tables import frame_table, is_frame, is_rdkit, list_table, sdf_table, smi_table
+from sargnn.data.io.molecules import read_molecule_table, read_smiles
+from sargnn.data.io.table_files import CsvTable
 from sargnn.data.io.tables import has_tables, read_tables
 from sargnn.data.io.tu import is_tu_folder, read_folder, read_zip
 from sargnn.data.known import KNOWN, KnownSet, hide_truth, mismatch, with_knowledge, with_titles
@@ -31,8 +34,10 @@ from sargnn.errors import InputError
 
 __all__ = ["KNOWN", "SUFFIXES", "KnownSet", "form_of", "load", "read", "require_two_classes"]
 
-SUFFIXES = (".csv", *FORMS, ".zip")
-"""How the names of files of graphs end."""
+TABLES = {".smi": smi_table, ".sdf": sdf_table}
+"""Files of molecules that are no CSV files, and what makes tables of them."""
+SUFFIXES = (".csv", ".tsv", *TABLES, *FORMS, ".zip")
+"""How the names of files of graphs end; after one of them, ``.gz`` may follow."""
 
 TU_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
@@ -59,9 +64,12 @@ def load(
     - a folder or zip in TU format (:mod:`sargnn.data.io.tu`), or a folder written by :meth:`GraphSet.save`;
     - a folder of three tables, CSV or Parquet (:mod:`sargnn.data.io.tables`);
     - a GraphML, GEXF, JSON or JSON lines file, or a folder of them (:mod:`sargnn.data.io.graph_files`);
-    - a CSV file of molecules (:mod:`sargnn.data.io.molecules`);
+    - a CSV or TSV file of molecules (:mod:`sargnn.data.io.molecules`), a ``.smi`` or an SDF file;
+    - one of these files packed by gzip or zip, or a folder of them in a zip;
+    - SMILES, RDKit molecules, or a data frame of pandas (:mod:`sargnn.data.io.molecule_tables`);
     - NetworkX graphs (:mod:`sargnn.data.io.from_networkx`);
-    - PyTorch Geometric ``Data`` (:mod:`sargnn.data.io.from_pyg`);
+    - PyTorch Geometric ``Data``, or a data set of it (:mod:`sargnn.data.io.from_pyg`);
+    - pairs of any of these graphs and a class;
     - a :class:`GraphSet`, which is returned as it is.
 
     The same graphs have the same fingerprint in every form: class names and categories are texts in natural order;
@@ -139,7 +147,9 @@ def _names_in(labels: Labels | None, source: Source) -> tuple[str, ...] | None:
     names = tuple(map(str, labels))
     if isinstance(source, str | os.PathLike):  # one text may be the class of the one graph in a file
         path = Path(source).expanduser()
-        return names if len(names) > 1 or (path.exists() and form_of(path) in ("molecules", "tables")) else None
+        return (
+            names if len(names) > 1 or (path.exists() and form_of(path) in ("molecules", "tables", "archive")) else None
+        )
     return names if set(names) & set(_labels_of(source)) else None
 
 
@@ -206,13 +216,17 @@ def form_of(path: Path) -> str:
     """
     if not path.is_dir():
         suffix = path.suffix.lower()
-        if suffix == ".csv":
+        if suffix in (".csv", ".tsv", *TABLES):
             return "molecules"
+        if is_archive(path):
+            return "archive"
         if suffix in FORMS:
             return "graph files"
         if suffix == ".zip" or zipfile.is_zipfile(path):
             return "TU zip"
-        raise InputError(f"{path}: got a file of no known form, expected *.csv, *{', *'.join(FORMS)}, or *.zip (TU)")
+        raise InputError(
+            f"{path}: got a file of no known form, expected *{', *'.join(SUFFIXES)}, or one of these as *.gz"
+        )
     if (path / "graphset.json").exists():
         return "graph set"
     if has_tables(path):
@@ -227,7 +241,12 @@ def form_of(path: Path) -> str:
 
 def _read_path(path: Path, want: _Want) -> GraphSet:
     form = form_of(path)
+    if form == "archive":
+        with unpacked(path, want.problems) as inside:
+            return _read_path(inside, want)
     want.check(form)
+    if form == "molecules" and (make_table := TABLES.get(path.suffix.lower())):
+        return _read_table(make_table(path), want)
     if form == "molecules":
         return read_smiles(path, want.problems, roles=want.roles, labelled=want.labelled)
     if form in ("tables", "graph files"):
@@ -240,20 +259,54 @@ def _read_path(path: Path, want: _Want) -> GraphSet:
 
 
 def _from_objects(source: Any, want: _Want) -> GraphSet:
-    """NetworkX graphs or PyTorch Geometric data, several or one."""
+    """Molecules, NetworkX graphs or PyTorch Geometric data, several or one."""
     name = getattr(source, "name", None) or "graphs"
-    if is_networkx(source) or hasattr(source, "edge_index"):
+    if is_dataset(source):
+        return _from_dataset(source, name, want)
+    if is_frame(source):
+        return _read_table(frame_table(source), want)
+    if is_networkx(source) or is_rdkit(source) or hasattr(source, "edge_index"):
         source, name = [source], "graphs"
     items = list(source)
-    want.check("list")
     if not items:
         raise InputError(f"{name}: got no graphs, expected at least one")
+    if all(isinstance(item, tuple) and len(item) == 2 for item in items):
+        graphs, classes = zip(*items, strict=True)
+        return with_values(_from_objects(list(graphs), replace(want, labelled=False)), list(classes), want.roles.task)
+    if isinstance(items[0], str) or is_rdkit(items[0]):
+        return _from_molecules(items, want)
+    want.check("list")
     if is_networkx(items[0]):
         return from_networkx(items, want.problems, name=name, roles=want.roles, labelled=bool(want.labelled))
     if not hasattr(items[0], "edge_index"):
-        expected = "a NetworkX graph or PyTorch Geometric Data"
+        expected = "SMILES, an RDKit molecule, a NetworkX graph or PyTorch Geometric Data"
         raise InputError(f"{name}: got a {type(items[0]).__name__}, expected {expected}, in graph 0")
     return hide_truth(from_pyg(items, want.problems, name=name, roles=want.roles, labelled=want.labelled))
+
+
+def _from_dataset(source: Any, name: str, want: _Want) -> GraphSet:
+    """A data set of PyTorch Geometric. One of the TU collection keeps the files that it was made of, which say more
+    than its tensors: they are read, unless transforms have made other graphs of them."""
+    folder, changes = raw_folder(source), ("transform", "pre_transform", "pre_filter")
+    if folder and is_tu_folder(folder) and not any(getattr(source, change, None) for change in changes):
+        return chosen_again(with_knowledge(read_folder(folder)), want.roles).subset(list(source.indices()))
+    return hide_truth(from_pyg(list(source), want.problems, name=name, roles=want.roles, labelled=want.labelled))
+
+
+def _from_molecules(items: list[Any], want: _Want) -> GraphSet:
+    """Texts and molecules of RDKit; those that cannot be read are left out."""
+    for graph, item in enumerate(items):
+        if not (isinstance(item, str) or is_rdkit(item) or item is None):
+            got = f"got a {type(item).__name__}"
+            raise InputError(f"molecules: {got}, expected SMILES or an RDKit molecule, in graph {graph}")
+    return _read_table(list_table(items), want)
+
+
+def _read_table(table: CsvTable, want: _Want) -> GraphSet:
+    """A file of SMILES and names has no labels unless they are named: numbers there are numbers of molecules."""
+    unlabelled = want.roles.labels is None and table.path.suffix.lower() == ".smi"
+    roles = replace(want.roles, labels=()) if unlabelled else want.roles
+    return read_molecule_table(table, want.problems, roles=roles, labelled=want.labelled)
 
 
 def _class_place(source: Source, graphs: GraphSet) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +12,8 @@ import torch
 from sargnn.batching.tensor_set import TensorSet, tensor_set
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet
+from sargnn.data.problems import Problems
+from sargnn.data.sources import Source, read
 from sargnn.errors import InputError
 from sargnn.explain.effects import outputs_without_each_node
 from sargnn.explain.maps import chunks, combine, inference, node_saliency
@@ -103,13 +106,27 @@ class TrainedModel:
         model.link = task.link
         return cls(settings, encoder, task, model)
 
+    def read(self, source: Source) -> GraphSet:
+        """The graphs of anything that :func:`sargnn.load` takes; graphs that cannot be read are left out and told."""
+        if isinstance(source, GraphSet):
+            return source
+        problems = Problems()
+        graphs = read(source, problems, labelled=False)
+        if problems.left_out:
+            some = f"left out {len(problems.left_out)} of {len(graphs) + len(problems.left_out)} graphs"
+            warnings.warn(f"{some}, first: {problems.left_out[0]}", stacklevel=3)
+        return graphs
+
     def tensors(self, graphs: GraphSet, device: torch.device | str = "cpu", *, often: bool = False) -> TensorSet:
         """The graphs with encoded inputs, on the device, in the layout of the settings; read once or ``often``."""
         return tensor_set(graphs, self.encoder, often=often, device=device, layout=self.settings.training.layout)
 
-    def predict(self, graphs: GraphSet) -> Prediction:
-        """Class probabilities and node saliency of every graph, on the model's own device."""
-        return self.predict_tensors(self.tensors(graphs, next(self.model.parameters()).device))
+    def predict(self, graphs: Source) -> Prediction:
+        """What the task predicts, and node saliency, of every graph of anything that :func:`sargnn.load` takes.
+
+        >>> sargnn.load_model("run").predict(["CCO", "c1ccccc1"]).predicted  # doctest: +SKIP
+        """
+        return self.predict_tensors(self.tensors(self.read(graphs), next(self.model.parameters()).device))
 
     def predict_tensors(self, data: TensorSet) -> Prediction:
         """The same for graphs that :meth:`tensors` has encoded."""
@@ -123,19 +140,19 @@ class TrainedModel:
         spread = np.std([self.task.predict(own) for own in members], axis=0) if len(members) > 1 else None
         return Prediction(self.task, self.task.predict(outputs), layers, data.sizes, spread)
 
-    def vectors(self, graphs: GraphSet) -> np.ndarray:
+    def vectors(self, graphs: Source) -> np.ndarray:
         """float32 [G, d]: the vector of each graph that the last layers classify."""
-        data = self.tensors(graphs, next(self.model.parameters()).device)
+        data = self.tensors(self.read(graphs), next(self.model.parameters()).device)
         with inference(self.model, data.device):
             batches = (data.batch(index, self.model.layouts) for index in chunks(data, np.arange(len(data))))
             return torch.cat([self.model.encode(batch).graph for batch in batches]).cpu().numpy()
 
-    def saliency(self, graphs: GraphSet, rule: str = "mean") -> np.ndarray:
+    def saliency(self, graphs: Source, rule: str = "mean") -> np.ndarray:
         """float64 [N]: the saliency of every node, all layers in one map by the ``rule`` of :mod:`sargnn.explain.maps`.
 
         >>> sargnn.load_model("run").saliency(graphs, rule="rollout")  # doctest: +SKIP
         """
-        return self.saliency_of_tensors(self.tensors(graphs, next(self.model.parameters()).device), rule)
+        return self.saliency_of_tensors(self.tensors(self.read(graphs), next(self.model.parameters()).device), rule)
 
     def saliency_of_tensors(self, data: TensorSet, rule: str = "mean", seen: Prediction | None = None) -> np.ndarray:
         """The same for encoded graphs. The layers are those of the prediction ``seen``, if given; ``rollout`` takes a
@@ -145,13 +162,13 @@ class TrainedModel:
         layers = (seen or self.predict_tensors(data)).saliency
         return combine(list(torch.from_numpy(layers)), rule).numpy()
 
-    def effects(self, graphs: GraphSet) -> np.ndarray:
+    def effects(self, graphs: Source) -> np.ndarray:
         """float64 [N, O]: how much each node raises each output, found by removing it (:mod:`sargnn.explain.effects`):
         the log-odds of a probability, or a number in its own unit.
 
         >>> sargnn.load_model("run").effects(graphs)[:, 0]  # doctest: +SKIP
         """
-        return self.effects_of_tensors(self.tensors(graphs, next(self.model.parameters()).device))
+        return self.effects_of_tensors(self.tensors(self.read(graphs), next(self.model.parameters()).device))
 
     def effects_of_tensors(self, data: TensorSet) -> np.ndarray:
         """The same for encoded graphs."""

@@ -12,7 +12,7 @@ from sargnn.data.io.graph_records import Record
 from sargnn.data.problems import Problems
 from sargnn.data.roles import USUAL, Roles
 
-__all__ = ["from_networkx", "is_networkx"]
+__all__ = ["from_networkx"]
 
 
 def from_networkx(
@@ -29,11 +29,6 @@ def from_networkx(
     ('closed', 'open')
     """
     return assemble_records(name, _records(graphs, problems), problems, roles=roles, labelled=labelled)
-
-
-def is_networkx(value: Any) -> bool:
-    """Whether ``value`` is a NetworkX graph, without importing NetworkX for those who have none."""
-    return any(kind.__module__.startswith("networkx.") and kind.__name__ == "Graph" for kind in type(value).__mro__)
 
 
 def _records(graphs: Sequence[Any], problems: Problems) -> Iterator[Record]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sargnn.data.io.tu import Place, Table, add_targets, assemble
 from sargnn.data.problems import InputErrors, Problems, refused
 from sargnn.data.roles import USUAL, Roles
 
-__all__ = ["from_pyg"]
+__all__ = ["from_pyg", "raw_folder"]
 
 KEYS = {
     "node_labels": ("node_label",),
@@ -67,6 +68,12 @@ def from_pyg(
                 fields[field] = table.reals()[:, 0] if field == "true_saliency" else table.reals()
     problems.stop()
     return assemble(name, reader.graph, reader.source, reader.target, notes=targets.notes, **fields)
+
+
+def raw_folder(dataset: Any) -> Path | None:
+    """Where a data set keeps the files that it was made of, if it does."""
+    folder = Path(dataset.raw_dir) if getattr(dataset, "root", None) else None
+    return folder if folder and folder.is_dir() else None
 
 
 class _Reader:

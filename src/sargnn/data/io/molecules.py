@@ -30,7 +30,7 @@ from sargnn.data.problems import Problems, refused, shown
 from sargnn.data.roles import USUAL, Roles
 from sargnn.errors import InputError
 
-__all__ = ["load_rdkit", "read_molecule", "read_smiles"]
+__all__ = ["SMILES_NAMES", "ReadMolecule", "load_rdkit", "read_molecule", "read_molecule_table", "read_smiles"]
 
 SMILES_NAMES = ("smiles", "smile", "mol", "structure")
 """Where the SMILES are looked for, in this order, in capitals or not, unless another name is given."""
@@ -53,7 +53,14 @@ def read_smiles(
     whose values repeat, the targets are all other columns where they hold nothing but 0, 1 and gaps, or the only other
     column where it holds numbers. A note says so.
     """
-    table = CsvTable(path, problems)
+    return read_molecule_table(CsvTable(path, problems), problems, roles=roles, labelled=labelled)
+
+
+def read_molecule_table(
+    table: CsvTable, problems: Problems, *, roles: Roles = USUAL, labelled: bool | None = True
+) -> GraphSet:
+    """The same of the rows of any table."""
+    path = table.path
     column = _column(table, roles.smiles) if roles.smiles else table.column(*SMILES_NAMES)
     if column is None:
         columns = ", ".join(map(shown, table.header))
@@ -110,7 +117,7 @@ def _guessed_labels(table: CsvTable, smiles: int) -> list[int]:
 
 def _first_look(table: CsvTable) -> Iterator[tuple[int, list[str]]]:
     """The rows, with their problems kept back: the second look tells them."""
-    return CsvTable(table.path, Problems()).rows()
+    return table.again().rows()
 
 
 def _records(
@@ -156,10 +163,32 @@ def _record(molecule: Any, name: str) -> Record:
     )
 
 
+class ReadMolecule(str):
+    """The SMILES of a molecule that RDKit has read already, with its atoms in an order of their own."""
+
+    molecule: Any
+    """None where it is not valid."""
+
+    @classmethod
+    def of(cls, molecule: Any) -> ReadMolecule:
+        chem = load_rdkit()
+        with chem.rdBase.BlockLogs():
+            copy = chem.Mol(molecule)
+            valid = chem.SanitizeMol(copy, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE
+            text = cls(chem.MolToSmiles(copy if valid else molecule))
+        text.molecule = copy if valid else None
+        return text
+
+    def strip(self, chars: str | None = None) -> ReadMolecule:
+        return self
+
+
 def _parse(chem: Any, text: str) -> tuple[Any, str]:
     """The molecule, or None and why not."""
     with chem.rdBase.BlockLogs():
-        molecule = chem.MolFromSmiles(text)
+        if isinstance(text, ReadMolecule) and text.molecule is None:
+            return None, "not a valid molecule"
+        molecule = text.molecule if isinstance(text, ReadMolecule) else chem.MolFromSmiles(text)
         if molecule is not None:
             return (molecule, "") if molecule.GetNumAtoms() else (None, "no atoms")
         raw = chem.MolFromSmiles(text, sanitize=False)

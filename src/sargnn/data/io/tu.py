@@ -34,7 +34,7 @@ from sargnn.data.io.targets import TargetColumns
 from sargnn.data.problems import MOST, InputErrors, Problem, Problems, merged_note, refused, shown
 from sargnn.errors import InputError
 
-__all__ = ["Place", "Table", "add_targets", "assemble", "is_tu_folder", "read_folder", "read_zip"]
+__all__ = ["UNPACKED_LIMIT", "Place", "Table", "add_targets", "assemble", "is_tu_folder", "read_folder", "read_zip"]
 
 AnyPath = TypeVar("AnyPath", bound=PurePath)
 
@@ -152,7 +152,7 @@ def read_zip(archive: Path | io.BufferedIOBase, place: str) -> GraphSet:
     try:
         with zipfile.ZipFile(archive) as opened:
             members = {PurePosixPath(member.filename): member for member in opened.infolist()}
-            _refuse_unsafe(opened.infolist(), place)
+            refuse_unsafe(opened.infolist(), place)
             name, paths = _files_of_the_set(members, place)
             files, left = {}, UNPACKED_LIMIT
             for kind, path in paths.items():
@@ -166,7 +166,7 @@ def read_zip(archive: Path | io.BufferedIOBase, place: str) -> GraphSet:
     return _read(name, files, place)
 
 
-def _refuse_unsafe(members: list[zipfile.ZipInfo], place: str) -> None:
+def refuse_unsafe(members: list[zipfile.ZipInfo], place: str) -> None:
     for member in members:
         path = PureWindowsPath(member.filename)  # splits at both kinds of slash and knows drives
         if path.anchor or ".." in path.parts:

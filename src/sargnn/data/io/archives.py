@@ -1,0 +1,102 @@
+"""Files packed by gzip or zip: unpacked to a folder that is removed again; messages name the archive.
+
+A zip of a TU set is not unpacked: :mod:`sargnn.data.io.tu` reads it as it is.
+"""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+from sargnn.data.io.tu import UNPACKED_LIMIT, refuse_unsafe
+from sargnn.data.problems import InputErrors, Problems, refused
+from sargnn.errors import InputError
+
+__all__ = ["is_archive", "unpacked"]
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file is a gzip, or a zip that holds something else than a TU set."""
+    if path.suffix.lower() == ".gz":
+        return True
+    if path.suffix.lower() != ".zip" or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as opened:
+        return not any(name.endswith("_A.txt") for name in opened.namelist())
+
+
+@contextmanager
+def unpacked(path: Path, problems: Problems) -> Iterator[Path]:
+    """The file, or the folder, that an archive holds; problems found in the block are about files of the archive."""
+    with tempfile.TemporaryDirectory(prefix="sargnn-") as folder:
+        found = _unpack_zip(path, Path(folder)) if path.suffix.lower() == ".zip" else _unpack_gzip(path, Path(folder))
+        try:
+            yield found
+        except InputErrors as error:
+            named = [replace(problem, file=_named(problem.file, folder, path)) for problem in error.problems]
+            raise InputErrors(named, error.count) from error
+        except InputError as error:
+            raise InputError(_named(str(error), folder, path) or "") from error
+        finally:
+            for some in (problems.found, problems.left_out):
+                some[:] = [replace(problem, file=_named(problem.file, folder, path)) for problem in some]
+
+
+def _named(text: str | None, folder: str, archive: Path) -> str | None:
+    return text and text.replace(f"{folder}/", f"{archive}/")
+
+
+def _unpack_gzip(path: Path, folder: Path) -> Path:
+    try:
+        with gzip.open(path) as packed:
+            _copy(packed, folder / path.stem, path)
+    except (OSError, EOFError, zlib.error) as error:
+        raise refused(f"not a readable gzip ({error})", path) from error
+    return folder / path.stem
+
+
+def _unpack_zip(path: Path, folder: Path) -> Path:
+    """The one file of a zip, or the folder that holds all of its files; what starts with a dot is no data."""
+    try:
+        with zipfile.ZipFile(path) as opened:
+            refuse_unsafe(opened.infolist(), str(path))
+            names = [PurePosixPath(name) for name in opened.namelist() if not name.endswith("/")]
+            members = [name for name in names if not any(part.startswith((".", "__MACOSX")) for part in name.parts)]
+            for name in members:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                with opened.open(str(name)) as packed:
+                    _copy(packed, folder / name, path)
+    except InputError:
+        raise
+    except Exception as error:  # a damaged zip raises almost anything: zlib, struct, encoding, OS errors, ...
+        raise refused(f"not a readable zip ({error})", path) from error
+    if not members:
+        raise refused("got an empty zip, expected a file of graphs", path)
+    return folder / members[0] if len(members) == 1 else folder / _common_folder(members)
+
+
+def _common_folder(names: list[PurePosixPath]) -> PurePosixPath:
+    first, *others = (name.parent for name in names)
+    while not all(other.is_relative_to(first) for other in others):
+        first = first.parent
+    return first
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+def _copy(packed: _Readable, to: Path, archive: Path) -> None:
+    """Unpack to a file, or refuse what grows beyond the limit: what an archive declares may be a lie."""
+    with to.open("wb") as file:
+        while block := packed.read(1 << 20):
+            if file.tell() + len(block) > UNPACKED_LIMIT:
+                raise refused(f"got more bytes when unpacked than the {UNPACKED_LIMIT} allowed", archive)
+            file.write(block)
