@@ -18,10 +18,11 @@ import numpy as np
 from sargnn.data.cache import archive_path, find_archive, keep, parsed_folder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.archives import is_archive, unpacked
-from sargnn.data.io.from_networkx import from_networkx, is_networkx
-from sargnn.data.io.from_pyg import from_pyg, is_dataset, raw_folder
+from sargnn.data.io.from_networkx import from_networkx
+from sargnn.data.io.from_pyg import from_pyg, raw_folder
 from sargnn.data.io.graph_files import FORMS, graph_files_in, read_graph_files
-from sargnn.data.io.molecule_tables import frame_table, is_frame, is_rdkit, list_table, sdf_table, smi_table
+from sargnn.data.io.kinds import is_dataset, is_frame, is_networkx, is_rdkit
+from sargnn.data.io.molecule_tables import frame_table, list_table, sdf_table, smi_table
 from sargnn.data.io.molecules import read_molecule_table, read_smiles
 from sargnn.data.io.table_files import CsvTable
 from sargnn.data.io.tables import has_tables, read_tables
@@ -147,9 +148,8 @@ def _names_in(labels: Labels | None, source: Source) -> tuple[str, ...] | None:
     names = tuple(map(str, labels))
     if isinstance(source, str | os.PathLike):  # one text may be the class of the one graph in a file
         path = Path(source).expanduser()
-        return (
-            names if len(names) > 1 or (path.exists() and form_of(path) in ("molecules", "tables", "archive")) else None
-        )
+        named = path.exists() and form_of(path) in ("molecules", "tables", "archive")
+        return names if len(names) > 1 or named else None
     return names if set(names) & set(_labels_of(source)) else None
 
 
@@ -157,6 +157,8 @@ def _labels_of(source: Any) -> Iterable[str]:
     """What a label may be called in Python objects, by the first of them."""
     if isinstance(source, GraphSet):
         return source.target_names
+    if is_frame(source):
+        return map(str, source.columns)
     one: Any = source
     if not is_networkx(source) and not hasattr(source, "edge_index"):
         one = source[0] if hasattr(source, "__getitem__") and len(source) else None
@@ -270,7 +272,7 @@ def _from_objects(source: Any, want: _Want) -> GraphSet:
     items = list(source)
     if not items:
         raise InputError(f"{name}: got no graphs, expected at least one")
-    if all(isinstance(item, tuple) and len(item) == 2 for item in items):
+    if isinstance(source, list | tuple) and all(isinstance(item, tuple) and len(item) == 2 for item in items):
         graphs, classes = zip(*items, strict=True)
         return with_values(_from_objects(list(graphs), replace(want, labelled=False)), list(classes), want.roles.task)
     if isinstance(items[0], str) or is_rdkit(items[0]):

@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from torch_geometric.data import Data
+from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.datasets import TUDataset
 
 from graph_inputs import nan, ring, write_tu
@@ -114,7 +114,7 @@ PYG_FAULTS: dict[str, tuple[list[Any], str]] = {
     "no graphs": ([], "graphs: got no graphs, expected at least one"),
     "not Data": (
         [("edge_index", [[0], [1]])],
-        "graphs: got a tuple, expected a NetworkX graph or PyTorch Geometric Data, in graph 0",
+        "graphs: got a tuple, expected SMILES, an RDKit molecule, a NetworkX graph or PyTorch Geometric Data, in graph 0",
     ),
     "NetworkX in between": (
         [ring(3, y=0), nx.path_graph(2)],
@@ -169,3 +169,52 @@ def test_a_fault_in_pyg_data_is_named(items: list[Any], message: str) -> None:
     with pytest.raises(InputError) as error:
         load(items)
     assert str(error.value) == message
+
+
+def dataset_of_the_mirror(name: str, mirror: Path, root: Path, **options: Any) -> TUDataset:
+    """A ``TUDataset`` whose download is the zip of the mirror."""
+    raw = root / name / "raw"
+    raw.mkdir(parents=True)
+    with zipfile.ZipFile(mirror / f"{name}.zip") as packed:
+        for member in packed.namelist():
+            if member.endswith(".txt"):
+                (raw / Path(member).name).write_bytes(packed.read(member))
+    return TUDataset(str(root), name, **options)
+
+
+@pytest.mark.parametrize("name", ["MUTAG", "ENZYMES", "IMDB-BINARY"])
+def test_a_tu_data_set_and_its_name_are_the_same_set(
+    name: str, mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SARGNN_MIRROR", str(mirror))
+    monkeypatch.setenv("SARGNN_DATA", str(tmp_path / "cache"))
+    dataset = dataset_of_the_mirror(name, mirror, tmp_path)
+    expected = load(name)
+    assert load(dataset).fingerprint == expected.fingerprint
+    order = [5, 2, 7]
+    assert load(dataset[order]).fingerprint == expected.subset(order).fingerprint
+
+
+def test_a_data_set_with_a_transform_is_read_from_its_tensors(mirror: Path, tmp_path: Path) -> None:
+    def mark(data: Data) -> Data:
+        data.x = torch.full((data.num_nodes, 1), 7.0)
+        return data
+
+    found = load(dataset_of_the_mirror("MUTAG", mirror, tmp_path, transform=mark))
+    assert len(found) == 188
+    assert found.node_attributes is not None
+    assert set(found.node_attributes.ravel().tolist()) == {7.0}
+
+
+def test_a_data_set_in_memory_is_the_list_of_its_graphs(tmp_path: Path) -> None:
+    items = [
+        Data(edge_index=torch.tensor([[0, 1], [1, 0]]), x=torch.ones(2, 1) * g, y=torch.tensor([g])) for g in (0, 1)
+    ]
+
+    class Own(InMemoryDataset):
+        def __init__(self) -> None:
+            super().__init__()
+            self.data, self.slices = self.collate(items)
+
+    assert load(Own()).fingerprint == load(items).fingerprint
+    assert load([(item, f"class {g}") for g, item in enumerate(items)]).classes == ("class 0", "class 1")

@@ -9,11 +9,10 @@ import gzip
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 
 from sargnn.data.io.tu import UNPACKED_LIMIT, refuse_unsafe
 from sargnn.data.problems import InputErrors, Problems, refused
@@ -56,7 +55,7 @@ def _named(text: str | None, folder: str, archive: Path) -> str | None:
 def _unpack_gzip(path: Path, folder: Path) -> Path:
     try:
         with gzip.open(path) as packed:
-            _copy(packed, folder / path.stem, path)
+            _copy(packed.read, folder / path.stem, path)
     except (OSError, EOFError, zlib.error) as error:
         raise refused(f"not a readable gzip ({error})", path) from error
     return folder / path.stem
@@ -72,7 +71,7 @@ def _unpack_zip(path: Path, folder: Path) -> Path:
             for name in members:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 with opened.open(str(name)) as packed:
-                    _copy(packed, folder / name, path)
+                    _copy(packed.read, folder / name, path)
     except InputError:
         raise
     except Exception as error:  # a damaged zip raises almost anything: zlib, struct, encoding, OS errors, ...
@@ -89,14 +88,10 @@ def _common_folder(names: list[PurePosixPath]) -> PurePosixPath:
     return first
 
 
-class _Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
-def _copy(packed: _Readable, to: Path, archive: Path) -> None:
+def _copy(read: Callable[[int], bytes], to: Path, archive: Path) -> None:
     """Unpack to a file, or refuse what grows beyond the limit: what an archive declares may be a lie."""
     with to.open("wb") as file:
-        while block := packed.read(1 << 20):
+        while block := read(1 << 20):
             if file.tell() + len(block) > UNPACKED_LIMIT:
                 raise refused(f"got more bytes when unpacked than the {UNPACKED_LIMIT} allowed", archive)
             file.write(block)

@@ -9,6 +9,7 @@ from typing import Any
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.assembler import assemble_records
 from sargnn.data.io.graph_records import Record
+from sargnn.data.io.kinds import is_networkx
 from sargnn.data.problems import Problems
 from sargnn.data.roles import USUAL, Roles
 
