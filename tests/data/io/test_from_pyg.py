@@ -113,8 +113,8 @@ def test_pyg_without_classes() -> None:
 PYG_FAULTS: dict[str, tuple[list[Any], str]] = {
     "no graphs": ([], "graphs: got no graphs, expected at least one"),
     "not Data": (
-        [("edge_index", [[0], [1]])],
-        "graphs: got a tuple, expected SMILES, an RDKit molecule, a NetworkX graph or PyTorch Geometric Data, in graph 0",
+        [{"edge_index": [[0], [1]]}],
+        "graphs: got a dict, expected SMILES, an RDKit molecule, a NetworkX graph or PyTorch Geometric Data, in graph 0",
     ),
     "NetworkX in between": (
         [ring(3, y=0), nx.path_graph(2)],
