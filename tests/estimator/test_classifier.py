@@ -227,7 +227,7 @@ def test_wrong_arguments_are_refused_by_fit(values: dict[str, Any], message: str
     ("X", "y", "message"),
     [
         ([], [], "graphs: got no graphs, expected at least one"),
-        (np.zeros((4, 2)), [0, 1, 0, 1], "got a ndarray, expected SMILES, an RDKit molecule, a NetworkX graph or PyTorch"),
+        (np.zeros((4, 2)), [0, 1, 0, 1], "got a ndarray, expected SMILES, an RDKit molecule, a NetworkX graph"),
         (shapes(count=4), ["a"] * 4, "y: got one class only, 'a', expected two or more"),
         (shapes(count=4), [0.5, 1.5, 0.1, 2.2], "Unknown label type: continuous"),
         (shapes(count=4), ["a", "b", None, "a"], "^y: got None, expected a class for every graph, in graph 2$"),

@@ -114,7 +114,8 @@ PYG_FAULTS: dict[str, tuple[list[Any], str]] = {
     "no graphs": ([], "graphs: got no graphs, expected at least one"),
     "not Data": (
         [{"edge_index": [[0], [1]]}],
-        "graphs: got a dict, expected SMILES, an RDKit molecule, a NetworkX graph or PyTorch Geometric Data, in graph 0",
+        "graphs: got a dict, expected SMILES, an RDKit molecule, a NetworkX graph or PyTorch Geometric Data, "
+        "in graph 0",
     ),
     "NetworkX in between": (
         [ring(3, y=0), nx.path_graph(2)],
