@@ -83,7 +83,7 @@ def test_effects_of_nodes_on_every_target(sargnn: Command) -> None:
     answer = sargnn("explain", "run", "targets", "--out", "why", "--drawings", 2, "--json").answer
     assert answer["effects_on"] == ["path", "large", "large-path"]
     assert answer["effects_are"] == "of removing a node, in log-odds"
-    assert answer["saliency_is"] == "one map for all 3 outputs"
+    assert answer["saliency_is"] == "one map for all 3 of the outputs"
     assert len(list(Path("why/drawings").iterdir())) == 2
     rows = rows_of(Path("why/effects.csv"))
     assert list(rows[0]) == ["graph", "node", "effect_path", "effect_large", "effect_large-path"]
@@ -96,6 +96,14 @@ def test_effects_of_nodes_on_every_target(sargnn: Command) -> None:
     sargnn("explain", "run", "targets", "--out", "one", "--for", "large", "--graphs", 3, "--format", "html")
     assert list(rows_of(Path("one/effects.csv"))[0]) == ["graph", "node", "effect_large"]
     assert "effect on large" in Path("one/explanations.html").read_text()
+    slots = ["--set", "model.readout=salient", "--set", "model.slots=target"]
+    sargnn("train", "targets", "--out", "slots", *PAPER, *slots)
+    answer = sargnn("explain", "slots", "targets", "--out", "each", "--drawings", 1, "--json").answer
+    assert answer["saliency_is"] == "one map for each of the outputs"
+    assert {row["layer"] for row in rows_of(Path("each/saliency.csv"))} == {"path", "large", "large-path"}
+    sargnn("explain", "slots", "targets", "--out", "page", "--format", "html")
+    assert "saliency for large" in Path("page/explanations.html").read_text()
+
     refused = sargnn("explain", "run", "targets", "--out", "x", "--for", "larg").error
     assert refused == "--for: got 'larg', expected one of path, large, large-path, all"
     assert not Path("x").exists()

@@ -27,8 +27,10 @@ def colours_of(figure: object, panel: int) -> dict[tuple[float, ...], int]:
 
 def test_there_is_a_panel_for_the_saliency_and_for_each_target() -> None:
     names = [f"target {n}" for n in range(6)]
-    figure = draw_effects(PATH, 0, dict.fromkeys(names, np.array([1.0, 0.0, -1.0])), saliency=np.ones(3) / 3, title="x")
-    assert [ax.get_title() for ax in figure.axes] == ["saliency, one for all targets", *names]
+    figure = draw_effects(
+        PATH, 0, dict.fromkeys(names, np.array([1.0, 0.0, -1.0])), saliency={"all": np.ones(3)}, title="x"
+    )
+    assert [ax.get_title() for ax in figure.axes] == ["all", *names]
     lefts = {round(ax.get_position().x0, 3) for ax in figure.axes}
     assert len(lefts) == COLUMNS
     assert all(ax.get_position().y0 >= 0 and ax.get_position().y1 <= 1 for ax in figure.axes)

@@ -71,7 +71,8 @@ def explain(
     if outputs:
         unit = "its own unit" if opened.trained.task.link == "identity" else "log-odds"
         result["effects_on"], result["effects_are"] = outputs, f"of removing a node, in {unit}"
-        result |= {"saliency_is": f"one map for all {len(opened.trained.task.names)} outputs"} if layers else {}
+        own = "each" if explained[0].outputs else f"all {len(opened.trained.task.names)}"
+        result |= {"saliency_is": f"one map for {own} of the outputs"} if layers else {}
     if form == "html":
         result["page"] = str(out / "explanations.html")
         write_file(out / "explanations.html", render_page(opened.graphs, drawn))

@@ -72,6 +72,10 @@ class Ensemble(GraphModel):
         return [p for member in self.ensemble_members() for p in member.memory_parameters()]
 
     @property
+    def saliency_per_output(self) -> bool:
+        return all(member.saliency_per_output for member in self.ensemble_members())
+
+    @property
     def draws_in_eval(self) -> bool:
         return any(member.draws_in_eval for member in self.ensemble_members())
 

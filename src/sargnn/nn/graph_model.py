@@ -119,6 +119,11 @@ class GraphModel(nn.Module):
         return self.head(vectors).unsqueeze(0)
 
     @property
+    def saliency_per_output(self) -> bool:
+        """Whether its saliency is one map for each output, not one for each layer."""
+        return False
+
+    @property
     def draws_in_eval(self) -> bool:
         """Whether it draws random numbers in eval mode too."""
         return False

@@ -20,6 +20,7 @@ from sargnn.nn.memory import GraphNeuralMemory, InitialMemory, perceptron
 from sargnn.nn.norm import make_norm
 from sargnn.nn.readouts import READOUTS
 from sargnn.nn.saliency import NodeSaliency, UniformSaliency
+from sargnn.nn.slots import SlotHeads, TargetSlot
 
 __all__ = ["SARGNN", "VARIANTS", "ModelConfig", "SARConfig"]
 
@@ -44,6 +45,9 @@ class SARConfig(Hyperparameters):
     readout: Literal["memory", "sum", "all", "salient"] = "memory"
     """What is classified: the last memory; the sum of the last node features; memory, sum and maximum; or the mean
     weighted by one more saliency, which is then the only one that is reported."""
+    slots: Literal["shared", "target"] = "shared"
+    """Whether the readout has one memory and saliency for all outputs, or one of each for every output; the latter with
+    the salient readout."""
     fusion: Literal["weighted", "scaling"] = "weighted"
     """How saliency enters the weights: weighted sum (eq. regular1) or scaling (eq. regular2)."""
     beta: float = 1.0
@@ -83,6 +87,9 @@ class SARConfig(Hyperparameters):
             raise InputError("model.relative: got true with model.edge_channels = 0, expected 1 or more channels")
         if self.readout == "salient" and self.saliency == "none":
             raise InputError("model.readout: got salient with model.saliency = none, expected learned or another one")
+        if self.slots == "target" and (self.readout != "salient" or self.saliency == "uniform"):
+            got = f"model.readout = {self.readout} and model.saliency = {self.saliency}"
+            raise InputError(f"model.slots: got target with {got}, expected salient and learned")
         if self.gamma <= 0:
             raise InputError(f"model.gamma: got {self.gamma}, expected more than 0")
         if self.backbone == "gat" and self.hidden % self.heads:
@@ -180,10 +187,17 @@ class SARGNN(GraphModel):
         reads = self._memory_reads()
         self.initial_memory = InitialMemory(c.memory_width) if reads else None
         self.memory_layers = nn.ModuleList(self.make_memory(widths[:reads]))
-        self.readout_saliency = self.make_saliency(c.hidden) if self.readout.reads_saliency else None
+        own = self.readout.reads_saliency and c.slots == "shared"
+        self.readout_saliency = self.make_saliency(c.hidden) if own else None
         self.edge_channels = _edge_channels(c, inputs, edge_inputs)
+        slots = classes if c.slots == "target" else 0
+        self.slots = nn.ModuleList(
+            TargetSlot(self.make_memory([c.hidden])[0], self.make_saliency(c.hidden)) for _ in range(slots)
+        )
         vector = self.readout.width(c.hidden, c.memory_width) + graph_inputs
-        self.head = self.make_head(vector, self.readout.classifier_width(c.hidden, c.memory_width), classes)
+        hidden = self.readout.classifier_width(c.hidden, c.memory_width)
+        heads = (self.make_head(vector, hidden, 1) for _ in range(slots))
+        self.head = SlotHeads(heads) if slots else self.make_head(vector, hidden, classes)
 
     def make_fusion(self) -> Fusion:
         """How saliency enters the weights of every layer."""
@@ -214,7 +228,8 @@ class SARGNN(GraphModel):
     def _memory_reads(self) -> int:
         """Reads of the memory: L if the saliency compares with it, L + 1 if the readout or its saliency reads it."""
         compared = self.config.saliency not in ("none", "uniform")
-        last = self.readout.of_memory or (self.readout.reads_saliency and compared)
+        one = self.config.slots == "shared"  # else each slot has the last read for itself
+        last = self.readout.of_memory or (self.readout.reads_saliency and compared and one)
         return self.config.layers + 1 if last else self.config.layers if compared else 0
 
     def encode(self, batch: Batch) -> Encoding:
@@ -235,17 +250,29 @@ class SARGNN(GraphModel):
             h = batch.dropout(h, self.config.dropout) if self.training and self.config.dropout else h
         if len(self.memory_layers) > len(self.backbone):
             memory = self.memory_layers[-1](h, memory, batch)  # M^{L+1}
+        if self.slots:
+            saliency = [slot(h, memory, batch) for slot in self.slots]
+            vector = torch.cat([self._vector(h, memory, s, batch) for s in saliency], dim=-1)
+            return Encoding(vector, h, tuple(saliency))
         s = None
         if self.readout_saliency is not None:
             s = self.readout_saliency(memory, h, batch)
             saliency = [s]
+        return Encoding(self._vector(h, memory, s, batch), h, tuple(saliency))
+
+    def _vector(self, h: Tensor, memory: Tensor | None, s: Tensor | None, batch: Batch) -> Tensor:
+        """What the readout makes of the nodes, and the inputs of the graph."""
         vector = self.readout.vector(h, memory, s, batch)
-        if self.graph_inputs:
-            got = 0 if batch.graph_x is None else batch.graph_x.shape[-1]
-            if batch.graph_x is None or got != self.graph_inputs:
-                raise InputError(f"got {got} graph inputs, expected {self.graph_inputs} numbers per graph (graph_attr)")
-            vector = torch.cat([vector, batch.graph_x], dim=-1)
-        return Encoding(vector, h, tuple(saliency))
+        if not self.graph_inputs:
+            return vector
+        got = 0 if batch.graph_x is None else batch.graph_x.shape[-1]
+        if batch.graph_x is None or got != self.graph_inputs:
+            raise InputError(f"got {got} graph inputs, expected {self.graph_inputs} numbers per graph (graph_attr)")
+        return torch.cat([vector, batch.graph_x], dim=-1)
+
+    @property
+    def saliency_per_output(self) -> bool:
+        return bool(self.slots)
 
     def parameter_blocks(self) -> list[list[nn.Parameter]]:
         """The two blocks of alternating training: the backbone, and the memory with saliency and classifier."""
@@ -256,8 +283,8 @@ class SARGNN(GraphModel):
 
     def memory_parameters(self) -> list[nn.Parameter]:
         """M⁰ and all of F_M."""
-        parts = (self.initial_memory, self.memory_layers)
-        return [p for part in parts if part is not None for p in part.parameters()]
+        parts = (self.initial_memory, self.memory_layers, *(slot.memory for slot in self.slots))
+        return [p for part in parts if isinstance(part, nn.Module) for p in part.parameters()]
 
 
 def _edge_channels(c: SARConfig, inputs: int, edge_inputs: int) -> EdgeChannels | None:

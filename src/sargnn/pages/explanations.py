@@ -53,8 +53,16 @@ class Explanation:
     """The true value in words, where it is known."""
     right: bool | None = None
     """Whether a person would call the prediction right."""
+    outputs: Sequence[str] = ()
+    """The output of each row of the layers, where these are not layers: a model with one memory slot per target."""
     effects: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Of some outputs by name, float [n]: how much each node raises it."""
+
+    @property
+    def named_layers(self) -> dict[str, np.ndarray]:
+        """The saliency of each layer, or of each output, by name."""
+        names = [f"saliency for {name}" for name in self.outputs] or [f"layer {l}" for l in range(len(self.layers))]
+        return dict(zip(names, self.layers, strict=True))
 
 
 def write_tables(folder: Path, graphs: GraphSet, explained: Sequence[Explanation], *, with_map: bool = False) -> None:
@@ -91,7 +99,10 @@ def _write_effects(file: Path, graphs: GraphSet, explained: Sequence[Explanation
 
 
 def _rows(graphs: GraphSet, item: Explanation, with_map: bool) -> Iterator[list[Any]]:
-    layers = [*enumerate(item.layers), *([(item.rule, item.map)] if with_map else [])]
+    layers = [
+        *zip(item.outputs or range(len(item.layers)), item.layers, strict=True),
+        *([(item.rule, item.map)] if with_map else []),
+    ]
     known = [column for column in (graphs.true_saliency, graphs.node_names) if column is not None]
     of_nodes = [column[graphs.nodes_of(item.graph)].tolist() for column in known]
     name = graphs.graph_names[item.graph : item.graph + 1]
@@ -115,12 +126,20 @@ def draw(graphs: GraphSet, item: Explanation, path: Path) -> None:
     with effects, a panel for each target."""
     truth, title = _truth(graphs, item), _sentence(graphs, item)
     if item.effects:
-        saliency = item.map if len(item.layers) else None
-        viz.save(viz.draw_effects(graphs, item.graph, item.effects, saliency=saliency, title=title), path)
+        viz.save(viz.draw_effects(graphs, item.graph, item.effects, saliency=_saliency(item), title=title), path)
     elif truth is None and is_molecule(graphs, item.graph):
         write_file(path, draw_molecule(graphs, item.graph, item.map, path.suffix == ".svg", title=title))
     else:
         viz.save(viz.draw_graph(graphs, item.graph, item.map, title=title, true_saliency=truth), path)
+
+
+def _saliency(item: Explanation) -> dict[str, np.ndarray]:
+    """The saliency to draw beside effects: that of each target with an effect, or the one that all share."""
+    if item.outputs:
+        return {
+            name: map for name, map in item.named_layers.items() if name.removeprefix("saliency for ") in item.effects
+        }
+    return {"saliency, one for all targets": item.map} if len(item.layers) else {}
 
 
 def render_page(graphs: GraphSet, explained: Sequence[Explanation]) -> str:
@@ -169,8 +188,8 @@ def drawing(graphs: GraphSet, graph: int) -> dict[str, Any]:
 def _maps(graphs: GraphSet, item: Explanation) -> dict[str, Any]:
     """The values of every map, where they lie on the colour scale, and its ends."""
     truth = _truth(graphs, item)
-    maps = {item.rule: item.map} if len(item.layers) or not item.effects else {}
-    maps |= {f"layer {l}": layer for l, layer in enumerate(item.layers)}
+    shared = not item.outputs and (len(item.layers) or not item.effects)
+    maps = ({item.rule: item.map} if shared else {}) | item.named_layers
     maps |= {} if truth is None else {"true saliency": truth}
     effects = {f"effect on {name}": values for name, values in item.effects.items()}
     shades = {name: shades_of(values) for name, values in maps.items()}
@@ -182,6 +201,7 @@ def _maps(graphs: GraphSet, item: Explanation) -> dict[str, Any]:
         "shades": {name: values.tolist() for name, values in shades.items()},
         "limits": limits,
         "signed": list(effects),
+        "shared": bool(effects) and not item.outputs,
     }
 
 

@@ -135,6 +135,7 @@ def explain_graphs(
     mapped = trained.saliency_of_tensors(data, rule, found) if len(layers) else np.zeros(chosen.num_nodes)
     task, columns, truths = found.task, found.task.columns(), _truths(found, chosen)
     effects = trained.effects_of_tensors(data) if outputs else np.empty((chosen.num_nodes, len(task.names)))
+    names = task.names if trained.model.saliency_per_output else ()
     wanted = {name: effects[:, task.names.index(name)] for name in outputs}
     explained = []
     for row, (g, values) in enumerate(zip(index.tolist(), found.values, strict=True)):
@@ -143,7 +144,7 @@ def explain_graphs(
         truth, right = truths[row] if truths else (None, None)
         own = {name: effect[nodes] for name, effect in wanted.items()}
         verdict, maps = task.verdict(values), (layers[:, nodes], rule, mapped[nodes])
-        explained.append(Explanation(g, verdict, *maps, cells, truth, right, own))
+        explained.append(Explanation(g, verdict, *maps, cells, truth, right, names, own))
     return explained
 
 

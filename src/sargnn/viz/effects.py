@@ -1,4 +1,4 @@
-"""What each node does to each target, side by side: one panel per target, beside the saliency that all share."""
+"""What each node does to each target, side by side: one panel per target, beside the saliency."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def draw_effects(
     graph: int,
     effects: Mapping[str, np.ndarray],
     *,
-    saliency: np.ndarray | None = None,
+    saliency: Mapping[str, np.ndarray] | None = None,
     title: str | None = None,
 ) -> Figure:
     """Graph number ``graph`` once for each target with its ``effects`` [n]: plum nodes raise the prediction, teal ones
-    lower it, each panel on a scale of its own. The first panel is the ``saliency``, if there is one.
+    lower it, each panel on a scale of its own. The first panels are maps of ``saliency`` by name, if there are some.
 
     >>> from sargnn.data.graphs import pack
     >>> path = pack([(3, [(0, 1), (1, 0), (1, 2), (2, 1)])])
-    >>> figure = draw_effects(path, 0, {"toxic": np.array([0.1, -0.8, 0.0])}, saliency=np.ones(3) / 3)
+    >>> figure = draw_effects(path, 0, {"toxic": np.array([0.1, -0.8, 0.0])}, saliency={"saliency": np.ones(3) / 3})
     >>> [ax.get_title() for ax in figure.axes]
-    ['saliency, one for all targets', 'toxic']
+    ['saliency', 'toxic']
     """
     one, molecule = graphs[graph], molecule_of(graphs, graph)
     positions = positions_of(one) if molecule is None else atom_positions(molecule)
-    panels = {} if saliency is None else {"saliency, one for all targets": saliency}
-    panels |= effects
+    saliency = saliency or {}
+    panels = {**saliency, **effects}
     columns = min(len(panels), COLUMNS)
     rows = -(-len(panels) // columns)
     height = PANEL[1] + STRIP + HEADING
@@ -53,7 +53,7 @@ def draw_effects(
         bottom = ((rows - row - 1) * height + STRIP) / figure.get_figheight()
         ax = figure.add_axes((column / columns, bottom, 1 / columns, PANEL[1] / figure.get_figheight()))
         ax.set_title(printable(name, 40), loc="center", color=INK, pad=2)
-        if saliency is not None and not number:
+        if name in saliency:
             draw_panel(ax, one, positions, values, SALIENCY)
             draw_scale(ax, "saliency", *colour_limits(values))
         else:
