@@ -39,6 +39,7 @@ def nearest_molecules(fingerprints: np.ndarray, known: np.ndarray, count: int) -
     distances, index = np.empty((len(fingerprints), count)), np.empty((len(fingerprints), count), np.int64)
     for g, row in enumerate(fingerprints):
         similarity = np.array(BulkTanimotoSimilarity(CreateFromFPSText(row.tobytes().hex()), bits))
-        index[g] = np.argsort(-similarity, kind="stable")[:count]
+        near = np.flatnonzero(similarity >= np.partition(similarity, -count)[-count])
+        index[g] = near[np.argsort(-similarity[near], kind="stable")[:count]]
         distances[g] = 1 - similarity[index[g]]
     return distances, index
