@@ -59,7 +59,8 @@ def make_report(truth: np.ndarray | None = None, **changes: object) -> TrainingR
     path = (3, [(0, 1), (1, 0), (1, 2), (2, 1)])
     drawn = [triangle, path, triangle, path]
     graphs = pack(drawn, name="Shapes & <sizes>", y=[0, 1, 0, 1], classes=["triangle", EVIL], true_saliency=truth)
-    result = {"accuracy": 0.75, "low": 0.301, "high": 0.954, "graphs": 4, "balanced_accuracy": 0.7, "auroc": None}
+    undefined = dict.fromkeys(metric.key for metric in Classification.metrics)
+    result = undefined | {"accuracy": 0.75, "low": 0.301, "high": 0.954, "graphs": 4, "balanced_accuracy": 0.7}
     row = {"epoch": 1, "train_loss": 0.7, "validation_loss": 0.8, "validation_accuracy": 0.5}
     report = TrainingReport(
         model="SAR-GCN",

@@ -55,7 +55,7 @@ def error_by_distance(groups: list[DistanceGroup], *, similarity: bool = False) 
     places = np.arange(len(groups))
     wrong = np.array([group.wrong for group in groups])
     ends = np.array([group.ends for group in groups])
-    look: dict[str, Any] = {"color": ACCENT, "alpha": 0.85, "width": 0.6}
+    look: dict[str, Any] = {"color": ACCENT, "width": 0.6}
     axes.bar(places, wrong, **look)
     axes.errorbar(places, wrong, np.abs(ends.T - wrong), fmt="none", ecolor=INK, elinewidth=1.0, capsize=3)
     for place, value, (_, high) in zip(places.tolist(), wrong.tolist(), ends.tolist(), strict=True):
