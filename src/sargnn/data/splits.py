@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,8 @@ def holdout(
 ) -> Fold:
     """One random split, stratified by class, or by other ``strata``, as far as whole graphs allow.
 
-    A class of three graphs or more is in every part, a smaller one in the training part only.
+    A class of three graphs or more is in every part, a smaller one in the training part only. Graphs of one group, where
+    the set has groups, stay together.
 
     >>> from sargnn.data.graphs import pack
     >>> fold = holdout(pack([(1, [])] * 20, y=[0, 1] * 10, classes=["a", "b"]))
@@ -60,6 +62,9 @@ def holdout(
     _check_fraction("test", test)
     if validation + test >= 1:
         raise InputError(f"validation + test: got {validation} + {test}, expected less than 1")
+    if graphs.groups is not None:
+        rest, tested = _apart(np.arange(len(graphs)), strata, graphs.groups, test, seed)
+        return Fold(*_apart(rest, strata, graphs.groups, validation / (1 - test), seed), tested)
     return Fold(*_split(strata, (1 - validation - test, validation, test), np.random.default_rng(seed)))
 
 
@@ -77,9 +82,15 @@ def official(graphs: GraphSet) -> Fold | None:
 
 
 def stratified_folds(
-    y: np.ndarray | Sequence[int], folds: int = 10, *, seed: int = 0, validation: float = 0.1
+    y: np.ndarray | Sequence[int],
+    folds: int = 10,
+    *,
+    seed: int = 0,
+    validation: float = 0.1,
+    groups: np.ndarray | None = None,
 ) -> list[Fold]:
-    """Cross-validation: every graph is tested once; of the rest of each fold, a stratified fraction is held out.
+    """Cross-validation: every graph is tested once; of the rest of each fold, a stratified fraction is held out. Graphs
+    of one of the ``groups``, if any are given, stay together.
 
     Graphs, sorted by class and shuffled within it, are dealt to the folds in turn, so that each class and the whole set
     are spread as evenly as possible.
@@ -92,6 +103,13 @@ def stratified_folds(
     if not 2 <= folds <= len(y):
         raise InputError(f"folds: got {folds}, expected 2..{len(y)}, the number of graphs")
     _check_fraction("validation", validation)
+    if groups is not None:
+        if folds > (count := len(np.unique(groups))):
+            raise InputError(f"folds: got {folds}, expected 2..{count}, the number of groups")
+        every = np.arange(len(y))
+        tests = [every[test] for test in _dealt(every, y, groups, folds, seed)]
+        rests = [_apart(np.setdiff1d(every, test), y, groups, validation, seed) for test in tests]
+        return [Fold(train, held_out, test) for (train, held_out), test in zip(rests, tests, strict=True)]
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(y))
     order = order[np.argsort(y[order], kind="stable")]
@@ -102,6 +120,30 @@ def stratified_folds(
         train, held_out = _split(y[rest], (1 - validation, validation), rng)
         result.append(Fold(rest[train], rest[held_out], test))
     return result
+
+
+def _apart(
+    index: np.ndarray, strata: np.ndarray, groups: np.ndarray, fraction: float, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """``index`` without about that ``fraction`` of it, and that fraction, no group in both."""
+    count = len(np.unique(groups[index]))
+    if fraction <= 0 or count < 2:
+        return index, index[:0]
+    apart = index[_dealt(index, strata, groups, min(max(2, round(1 / fraction)), count), seed)[0]]
+    return np.setdiff1d(index, apart), apart
+
+
+def _dealt(index: np.ndarray, strata: np.ndarray, groups: np.ndarray, parts: int, seed: int) -> list[np.ndarray]:
+    """Positions in ``index`` of each part: whole groups, parts of about one size and alike in their strata."""
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+
+    own, counts = strata[index], np.bincount(strata[index])
+    if len(np.unique(own)) > 1 and counts.max() >= parts:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a class with fewer graphs than parts is not in every part
+            dealt = StratifiedGroupKFold(parts, shuffle=True, random_state=seed).split(own, own, groups[index])
+            return [np.sort(test) for _, test in dealt]
+    return [np.sort(test) for _, test in GroupKFold(parts).split(own, own, groups[index])]
 
 
 def _split(y: np.ndarray, fractions: tuple[float, ...], rng: np.random.Generator) -> list[np.ndarray]:
@@ -174,15 +216,18 @@ def read_splits(path: Path | str, graphs: GraphSet) -> list[Fold]:
     return [_fold(entry, f"fold {number}", len(graphs), path) for number, entry in enumerate(content)]
 
 
-def named_folds(split: Path | str, graphs: GraphSet) -> list[Fold]:
-    """The folds that ``--split`` names: the one of ``scaffold``, or those of a split file."""
+def named_folds(split: Path | str, graphs: GraphSet, folds: int | None = None) -> list[Fold]:
+    """The folds that ``--split`` names: those of a split file, or by ``scaffold`` a single one, or as many ``folds`` as
+    are asked for."""
     if str(split) != "scaffold":
         if difflib.get_close_matches(str(split).lower(), ["scaffold"]) and not Path(split).exists():
             raise InputError(f"--split: got {str(split)!r}, expected a split file or scaffold; did you mean scaffold?")
         return read_splits(split, graphs)
-    from sargnn.data.scaffolds import scaffold_split  # which makes a Fold
+    from sargnn.data.scaffolds import scaffold_groups, scaffold_split  # which makes a Fold
 
-    return [scaffold_split(graphs)]
+    if folds is None:
+        return [scaffold_split(graphs)]
+    return stratified_folds(np.zeros(len(graphs), np.int64), folds, groups=scaffold_groups(graphs))
 
 
 def _fold(entry: Any, where: str, total: int, path: Path | str) -> Fold:

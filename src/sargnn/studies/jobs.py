@@ -30,6 +30,8 @@ class TrainingJob(Job):
     """With the seed of this training."""
     curves: bool = False
     """Whether the row keeps the learning curves."""
+    task: str | None = None
+    """The kind of task; none: that of the targets."""
 
     @property
     def system(self) -> str:
@@ -51,7 +53,7 @@ class TrainingJob(Job):
             "stage": self.stage, "data": self.data, "fingerprint": self.fingerprint, "splits": self.splits,
             "fold": self.fold, "repeat": self.repeat, "system": self.system, "settings": self.changes,
         }  # fmt: skip
-        return {**job, "curves": True} if self.curves else job
+        return job | ({"curves": True} if self.curves else {}) | ({"task": self.task} if self.task else {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,8 @@ class TrainingRow:
     validation_accuracy: float | None = None
     """Of the kept epoch; none where the validation graphs were trained on."""
     validation_loss: float | None = None
+    validation_value: float | None = None
+    """Of the kept epoch, lower is better: what selects instead of the accuracy, where the job says so or has none."""
     best_epoch: int = 0
     """0: it diverged at once."""
     epochs: int = 0
@@ -101,9 +105,10 @@ class TrainingRow:
     def to_json(self) -> Row:
         """What the store keeps beside the job; version and commit are added where they are known."""
         found = {name: getattr(self, name) for name in _FOUND if name not in ("version", "commit")}
-        # A row of the selection has no scores and no history.
-        known = {name: value for name, value in found.items() if value is not None or name not in ("scores", "history")}
+        known = {name: value for name, value in found.items() if value is not None or name not in UNSET}
         return known | self.details
 
 
+UNSET = ("scores", "history", "validation_value")
+"""Fields that a row leaves out where there is nothing: a row of the selection has no scores and no history."""
 _FOUND = tuple(field.name for field in fields(TrainingRow) if field.name not in ("job", "details"))

@@ -33,16 +33,17 @@ from sargnn.errors import Diverged, InputError
 from sargnn.studies.jobs import TrainingJob, TrainingRow
 from sargnn.studies.store import Row
 from sargnn.systems import find_system
+from sargnn.tasks import Classification, Task, task_of
 from sargnn.training.hardware import find_device, hardware
-from sargnn.training.progress import Progress
+from sargnn.training.progress import Progress, decisive
 from sargnn.training.run import TrainingRun, parts_of, score
 from sargnn.training.settings import Settings
 from sargnn.training.vectorized.model_stack import OWN, Fitted, Member, ModelStack, fit_together
 
 __all__ = ["Cell", "CellResult", "assessment_jobs", "bundles", "collect", "planned_graphs", "selection_jobs", "work"]
 
-CURVES = ("train_loss", "validation_loss", "validation_accuracy")
-"""What a row keeps of every epoch, where it keeps learning curves."""
+BY_ACCURACY = ("loss", "accuracy", "last")
+"""What training may monitor for settings to be selected by their accuracy, where there is one."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,16 @@ class Cell:
     """The seed of a training is this plus the repeat."""
     selection_epochs: int | None = None
     """Epochs of the trainings that select; none: those of the settings."""
+    task: str | None = None
+    """The kind of task; none: that of the targets."""
+    headline: str = "accuracy"
+    """The score that a fold is given."""
 
     def job(self, stage: str, fold: int, settings: Settings, repeat: int) -> TrainingJob:
         epochs = (stage == "select" and self.selection_epochs) or settings.training.epochs
         own = replace(settings, training=replace(settings.training, seed=self.seed + repeat, epochs=epochs))
         curves = self.curves and stage == "assess"
-        return TrainingJob(stage, self.data, self.fingerprint, self.splits, fold, repeat, own, curves)
+        return TrainingJob(stage, self.data, self.fingerprint, self.splits, fold, repeat, own, curves, self.task)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +85,8 @@ class CellResult:
 
     cell: Cell
     folds: np.ndarray
-    """Test accuracy of each fold, the mean over repeats (of each repeat where there is one fold only)."""
+    """The headline score of each fold, the mean over repeats (of each repeat where there is one fold only); NaN where
+    the test graphs of a fold do not define it."""
     selected: tuple[Settings, ...]
     """The setting chosen in each fold."""
     rows: tuple[TrainingRow, ...]
@@ -88,12 +94,17 @@ class CellResult:
 
     @property
     def mean(self) -> float:
-        return float(self.folds.mean())
+        return float(self.defined.mean())
 
     @property
     def std(self) -> float:
         """Standard deviation over folds (population form, as published tables use)."""
-        return float(self.folds.std())
+        return float(self.defined.std())
+
+    @property
+    def defined(self) -> np.ndarray:
+        """The scores of the folds that have one."""
+        return self.folds[~np.isnan(self.folds)]
 
 
 def selection_jobs(cell: Cell) -> list[TrainingJob]:
@@ -113,7 +124,8 @@ def assessment_jobs(cell: Cell, selected: Sequence[Settings]) -> list[TrainingJo
 
 
 def select(cell: Cell, rows: Sequence[TrainingRow]) -> tuple[Settings, ...]:
-    """The setting of each fold with the best validation accuracy; ties go to the lower loss, then to the grid's order.
+    """The setting of each fold with the best validation accuracy, or monitored metric; ties go to the lower loss, then
+    to the grid's order.
 
     ``rows`` are those of :func:`selection_jobs`, in the same order.
     """
@@ -121,9 +133,9 @@ def select(cell: Cell, rows: Sequence[TrainingRow]) -> tuple[Settings, ...]:
         return cell.grid * cell.folds
     ranks: dict[int, list[tuple[float, float]]] = defaultdict(list)  # the lower, the better
     for row in rows:
-        assert row.validation_accuracy is not None
         assert row.validation_loss is not None
-        ranks[row.fold].append((-row.validation_accuracy, row.validation_loss))
+        value = -(row.validation_accuracy or 0.0) if row.validation_value is None else row.validation_value
+        ranks[row.fold].append((value, row.validation_loss))
     return tuple(cell.grid[ranks[fold].index(min(ranks[fold]))] for fold in range(cell.folds))
 
 
@@ -131,7 +143,7 @@ def collect(cell: Cell, selected: Sequence[Settings], rows: Sequence[TrainingRow
     """The result of a cell from the rows of :func:`assessment_jobs`."""
     by_fold: dict[int, list[float]] = defaultdict(list)
     for row in rows:
-        by_fold[row.fold].append(row.test["accuracy"])
+        by_fold[row.fold].append(np.nan if row.test[cell.headline] is None else row.test[cell.headline])
     scores = [by_fold[0]] if len(by_fold) == 1 else [[np.mean(by_fold[fold])] for fold in sorted(by_fold)]
     return CellResult(cell, np.array(scores, dtype=float).ravel(), tuple(selected), tuple(rows))
 
@@ -159,7 +171,8 @@ def work(jobs: list[TrainingJob], device: str) -> Iterator[tuple[TrainingJob, Ro
 
 def _rows(jobs: list[TrainingJob], device: torch.device) -> Iterator[TrainingRow]:
     graphs, folds = planned_graphs(jobs[0].data, jobs[0].fingerprint, jobs[0].splits)
-    stacks, alone = _stacks(graphs, folds, jobs, device)
+    task = task_of(graphs, jobs[0].task)
+    stacks, alone = _stacks(graphs, folds, jobs, device, task)
     start = time.perf_counter()
     fit_together([stack for stack, _ in stacks])
     spent = (time.perf_counter() - start) / max(1, sum(len(own) for _, own in stacks))
@@ -168,7 +181,7 @@ def _rows(jobs: list[TrainingJob], device: torch.device) -> Iterator[TrainingRow
             yield _row(graphs, _fold(folds, job), job, fitted, device, spent)
     for job in alone:
         start = time.perf_counter()
-        fitted = _fit_alone(graphs, _fold(folds, job), job.settings, device)
+        fitted = _fit_alone(graphs, _fold(folds, job), job.settings, device, task)
         yield _row(graphs, _fold(folds, job), job, fitted, device, time.perf_counter() - start)
 
 
@@ -179,7 +192,7 @@ def _fold(folds: list[Fold], job: TrainingJob) -> Fold:
 
 
 def _stacks(
-    graphs: GraphSet, folds: list[Fold], jobs: list[TrainingJob], device: torch.device
+    graphs: GraphSet, folds: list[Fold], jobs: list[TrainingJob], device: torch.device, task: Task
 ) -> tuple[list[tuple[ModelStack, list[TrainingJob]]], list[TrainingJob]]:
     """Jobs that can train together, by architecture and width of inputs, and those that cannot."""
     groups: dict[str, list[TrainingJob]] = defaultdict(list)
@@ -202,7 +215,7 @@ def _stacks(
     made = []
     for group in groups.values():
         members = [Member(_fold(folds, job), job.settings.training) for job in group]
-        made.append((ModelStack(graphs, group[0].settings, members, device), group))
+        made.append((ModelStack(graphs, group[0].settings, members, device, task), group))
     return made, alone
 
 
@@ -213,8 +226,8 @@ def _vectorises(settings: Settings, graphs: GraphSet, device: torch.device) -> b
     return device.type == "cuda" and has_stacked_layout(layouts, graphs.sizes)
 
 
-def _fit_alone(graphs: GraphSet, fold: Fold, settings: Settings, device: torch.device) -> Fitted:
-    run = TrainingRun.start(graphs, settings, fold=fold, device=device)
+def _fit_alone(graphs: GraphSet, fold: Fold, settings: Settings, device: torch.device, task: Task) -> Fitted:
+    run = TrainingRun.start(graphs, settings, fold=fold, device=device, task=task)
     diverged = None
     try:
         for _ in run:
@@ -229,16 +242,25 @@ def _row(
 ) -> TrainingRow:
     """The result of a job. Test graphs are scored in the assessment alone."""
     history, best = fitted.progress.history, fitted.progress.best_epoch
+    training = job.settings.training
     at_best = history[best - 1] if best else {"validation_accuracy": 0.0, "validation_loss": 1e9}
     row = TrainingRow(
         job, best_epoch=best, epochs=len(history), diverged=fitted.diverged, seconds=seconds,
         parameters=sum(p.numel() for p in fitted.trained.model.parameters()), device=hardware(device),
     )  # fmt: skip
     if not job.trains_on_all:  # scores of graphs that were trained on would mislead
-        accuracy, loss = at_best["validation_accuracy"], at_best["validation_loss"]
-        curves = {key: [round(entry[key], 5) for entry in history] for key in CURVES} if job.curves else None
+        accuracy, loss = at_best.get("validation_accuracy"), at_best["validation_loss"]
+        curves = _curves(history) if job.curves else None
         row = replace(row, validation_accuracy=accuracy, validation_loss=loss, history=curves)
+        if training.monitor not in BY_ACCURACY or fitted.trained.task.kind != Classification.kind:
+            row = replace(row, validation_value=min(decisive(at_best, training), 1e9) if best else 1e9)
     return row if job.stage == "select" else replace(row, **_tested(graphs, fold, fitted))
+
+
+def _curves(history: Sequence[Row]) -> dict[str, list[float]]:
+    """The losses and the validation scores of every epoch."""
+    names = [name for name in (history[0] if history else ()) if name == "train_loss" or name.startswith("validation_")]
+    return {name: [round(row[name], 5) for row in history if row[name] is not None] for name in names}
 
 
 def _tested(graphs: GraphSet, fold: Fold, fitted: Fitted) -> Row:

@@ -47,8 +47,9 @@ def corrected_t_test(differences: np.ndarray, test_ratio: float) -> TTest:
     return TTest(difference, statistic, float(2 * student.sf(abs(statistic), len(differences) - 1)))
 
 
-def interval(scores: np.ndarray, test_ratio: float) -> list[float] | None:
-    """95 % interval of the mean over folds, with the variance of :func:`corrected_t_test`; none for a single fold.
+def interval(scores: np.ndarray, test_ratio: float, highest: float = 1.0) -> list[float] | None:
+    """95 % interval of the mean over folds, with the variance of :func:`corrected_t_test`; none for a single fold. It
+    lies between 0 and the ``highest`` score there can be.
 
     >>> [round(end, 4) for end in interval(np.array([0.5, 0.6, 0.7]), test_ratio=0.5)]  # 0.6 -+ 4.3027 * 0.0913
     [0.2072, 0.9928]
@@ -58,7 +59,7 @@ def interval(scores: np.ndarray, test_ratio: float) -> list[float] | None:
         return None
     half = float(student.ppf(0.975, len(scores) - 1)) * error
     assert isfinite(half)
-    return [max(0.0, float(scores.mean()) - half), min(1.0, float(scores.mean()) + half)]
+    return [max(0.0, float(scores.mean()) - half), min(highest, float(scores.mean()) + half)]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from sargnn.tasks.scores import LOWER
 if TYPE_CHECKING:
     from sargnn.training.loop import TrainingConfig
 
-__all__ = ["Progress", "Row", "monitored"]
+__all__ = ["Progress", "Row", "decisive", "monitored"]
 
 Row = dict[str, Any]
 
@@ -29,7 +29,7 @@ class Progress:
     def record(self, row: Row, config: TrainingConfig) -> bool:
         """Add the row of an epoch; whether it is the best so far. Of equal ones the earlier is kept."""
         alone = config.monitor == "last" or not self.best_epoch
-        better = alone or _loss(row, config) < _loss(self.history[self.best_epoch - 1], config)
+        better = alone or decisive(row, config) < decisive(self.history[self.best_epoch - 1], config)
         self.history.append(row)
         self.best_epoch = row["epoch"] if better else self.best_epoch
         return better
@@ -54,14 +54,14 @@ class Progress:
         """How often `schedule_epochs` passed without an improvement or a halving."""
         best, since, halvings = float("inf"), 0, 0
         for row in self.history:
-            since = 0 if _loss(row, config) < best else since + 1
-            best = min(best, _loss(row, config))
+            since = 0 if decisive(row, config) < best else since + 1
+            best = min(best, decisive(row, config))
             if since >= config.schedule_epochs:
                 halvings, since = halvings + 1, 0
         return halvings
 
 
-def _loss(row: Row, config: TrainingConfig) -> float:
+def decisive(row: Row, config: TrainingConfig) -> float:
     """The monitored value, lower being better; infinite where it is not defined."""
     value = row[monitored(config)]
     if value is None:
