@@ -27,7 +27,8 @@ from literal import (
 )
 from sargnn.batching import Batch
 from sargnn.batching.kernels import library
-from sargnn.data.graphs import pack
+from sargnn.data.graphs import GraphSet, pack
+from sargnn.data.splits import Fold
 from sargnn.systems import SYSTEMS
 from sargnn.tasks import Classification
 from sargnn.training.loop import TrainingConfig, loss_of
@@ -35,7 +36,7 @@ from sargnn.training.model_folder import load_model
 from sargnn.training.run import train
 from sargnn.training.settings import Settings
 from sargnn.training.vectorized.model_stack import Member, ModelStack
-from tiny import FOLD, shapes
+from tiny import FOLD, binary_shapes, measured_shapes, shapes
 
 TASK = Classification(("a", "b", "c"))
 
@@ -56,10 +57,13 @@ TIES = {"graph-unet"}
 which stay. They are shown a long graph. SAGPool and ECC, where ties come with equal inputs and equal eigenvalues, are
 shown graphs without."""
 
-systems = pytest.mark.parametrize("name", SYSTEMS)
+OF_MOLECULES = {"fingerprint-forest"}
+"""Systems that do not see the graph: tests/systems has their tests, on molecules."""
+NAMES = [name for name in SYSTEMS if name not in OF_MOLECULES]
+systems = pytest.mark.parametrize("name", NAMES)
 FITTED_AT_ONCE = {"topological-forest"}
 """Systems that no gradient trains: trees are steps, flat almost everywhere."""
-by_gradient = pytest.mark.parametrize("name", [name for name in SYSTEMS if name not in FITTED_AT_ONCE])
+by_gradient = pytest.mark.parametrize("name", [name for name in NAMES if name not in FITTED_AT_ONCE])
 
 GRAPHS = [
     random_graph(12, 20, seed=1), graph(1, []), graph(4, []), EXAMPLES[3], EXAMPLES[5], random_graph(7, 9, seed=2),
@@ -248,3 +252,42 @@ def test_graphs_without_any_label_can_be_judged(name: str) -> None:
     trained = train(graphs, settings_of(name), fold=FOLD).trained
     bare = pack([(2, [(0, 1), (1, 0)]), (1, [])], node_attributes=np.zeros((3, 2)))
     assert trained.predict(bare).probabilities.shape == (2, 2)
+
+
+BY_TARGETS = pytest.mark.parametrize("graphs", [binary_shapes(), measured_shapes()], ids=["multilabel", "regression"])
+"""Sets of several binary targets and of several numbers, both with gaps."""
+
+
+@systems
+@BY_TARGETS
+def test_targets_with_gaps_are_learnt_saved_and_loaded(name: str, graphs: GraphSet, tmp_path: Path) -> None:
+    more = {"model.hidden": 16} if "hidden" in {field.name for field in fields(SYSTEMS[name].config)} else {}
+    long = settings_of(
+        name, **more, **{"training.epochs": 25, "training.learning_rate": 0.01, "training.monitor": "last"}
+    )
+    run = train(graphs, long, tmp_path / "run", fold=FOLD)
+    expected = run.trained.predict(graphs)
+    assert expected.values.shape == graphs.targets.shape
+    assert np.isfinite(expected.values).all()
+    found = load_model(tmp_path / "run").predict(graphs)
+    assert np.array_equal(found.values, expected.values)
+    first, last = run.state.history[0]["train_loss"], run.state.history[-1]["train_loss"]
+    assert name in FITTED_AT_ONCE or last < 0.95 * first
+    _, alone = run.trained.task.baseline(run.trained.task.targets(graphs)[FOLD.train])
+    headline = run.scores["train"][run.trained.task.metrics[0].key]
+    assert headline < alone if run.trained.task.metrics[0].lower else headline > alone
+
+
+@systems
+@BY_TARGETS
+def test_several_at_once_learn_targets_as_each_alone(name: str, graphs: GraphSet) -> None:
+    if layouts(new_model(name)) == ["packed"]:
+        pytest.skip("works on packed batches alone")
+    if name == "as-published":
+        pytest.skip("has dropout that is never off, and several at once draw other numbers")
+    settings = settings_of(name)
+    other = Fold(np.arange(8, 24), np.arange(4, 8), np.arange(4))
+    rows = list(ModelStack(graphs, settings, [Member(fold, settings.training) for fold in (FOLD, other)]))
+    for number, fold in enumerate((FOLD, other)):
+        alone = train(graphs, settings, fold=fold).state.history
+        assert rows[0][number]["train_loss"] == pytest.approx(alone[0]["train_loss"], rel=1e-3)

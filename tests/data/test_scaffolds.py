@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from command import answer_of, error_of
-from sargnn.data.scaffolds import scaffold_split
+from sargnn.data.graphs import pack
+from sargnn.data.scaffolds import scaffold_groups, scaffold_split
 from sargnn.data.sources import load
 from sargnn.data.splits import holdout, named_folds, write_splits
 from sargnn.errors import InputError
@@ -86,3 +87,16 @@ def test_the_commands(molecules: Path, tmp_path: Path) -> None:
 def test_molecules_of_one_scaffold_cannot_be_divided(texts: list[str]) -> None:
     with pytest.raises(InputError, match=f"got 1 scaffolds, one of them in {len(texts)} of {len(texts)} molecules"):
         scaffold_split(texts)
+
+
+def test_ten_folds_of_scaffolds_share_none() -> None:
+    rings = ["c1ccccc1", "C1CCCCC1", "c1ccncc1", "C1CCCC1", "c1ccoc1", "c1ccsc1", "C1CC1", "C1CCC1", "c1ccc2ccccc2c1",
+             "C1CCOC1", "C1CCNCC1", "C1CSCCN1"]  # fmt: skip
+    molecules = pack([(1, [])] * 36, smiles=[ring + tail for ring in rings for tail in ("C", "CC", "O")])
+    groups = scaffold_groups(molecules)
+    folds = named_folds("scaffold", molecules, 10)
+    assert len(folds) == 10
+    for fold in folds:
+        assert not set(groups[fold.test]) & set(groups[np.concatenate([fold.train, fold.validation])])
+    assert sorted(np.concatenate([fold.test for fold in folds]).tolist()) == list(range(36))
+    assert len(named_folds("scaffold", molecules)) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -240,3 +241,20 @@ def test_a_name_much_like_scaffold_is_one_misspelt(tmp_path: Path) -> None:
 def test_missing_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"absent\.json: not a readable split file"):
         read_splits(tmp_path / "absent.json", with_classes([0]))
+
+
+@pytest.mark.parametrize("strata", [np.zeros(60, np.int64), np.arange(60) % 3])
+def test_groups_stay_together(strata: np.ndarray) -> None:
+    groups = np.arange(60) // 4
+    folds = stratified_folds(strata, 5, seed=3, groups=groups)
+    assert sorted(np.concatenate([fold.test for fold in folds]).tolist()) == list(range(60))
+    graphs = replace(pack([(1, [])] * 60), groups=groups)
+    for fold in [*folds, holdout(graphs, strata=strata, seed=1)]:
+        parts = [set(groups[part].tolist()) for part in (fold.train, fold.validation, fold.test)]
+        assert all(parts)
+        assert sum(map(len, parts)) == len(set.union(*parts)) == 15
+        assert len(fold.train) + len(fold.validation) + len(fold.test) == 60
+    again = stratified_folds(strata, 5, seed=3, groups=groups)
+    assert [fold.test.tolist() for fold in again] == [fold.test.tolist() for fold in folds]
+    with pytest.raises(InputError, match=r"folds: got 16, expected 2\.\.15, the number of groups"):
+        stratified_folds(strata, 16, groups=groups)

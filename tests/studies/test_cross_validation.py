@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 
 from command import answer_of, error_of, text_of
+from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import stratified_folds, write_splits
 from sargnn.data.synthetic import triangles
 from sargnn.errors import InputError
 from sargnn.studies import cross_validation, protocol
 from sargnn.studies.cross_validation import CrossValidation, cross_validate, expand, in_words
 from sargnn.studies.store import Store
-from tiny import shapes
+from sargnn.tasks import task_of
+from tiny import binary_shapes, measured_shapes, shapes
 
 SMALL = ["model.layers=1", "model.hidden=4", "training.epochs=2", "training.batch_size=8"]
 SET = [part for assignment in SMALL for part in ("--set", assignment)]
@@ -74,8 +76,9 @@ def test_people_get_per_cents_and_each_selected_setting_once(data: str) -> None:
 
 def test_two_models_are_told_beside_each_other() -> None:
     one = {
-        "model": "gcn", "mean": 0.5, "std": 0.1, "interval": [0.4, 0.625], "folds": [0.4, 0.6], "auroc": None,
-        "balanced_accuracy": 0.25, "selected": [{"name": "gcn", "training": {"epochs": 2}}, {"name": "gcn"}],
+        "model": "gcn", "metric": "accuracy", "mean": 0.5, "std": 0.1, "interval": [0.4, 0.625], "folds": [0.4, 0.6],
+        "auroc": None, "balanced_accuracy": 0.25,
+        "selected": [{"name": "gcn", "training": {"epochs": 2}}, {"name": "gcn"}],
     }  # fmt: skip
     other = {**one, "model": "gin", "interval": None, "auroc": 0.75}
     found = {"models": ["gcn", "gin"], "difference": 0.0125, "statistic": 1.0, "p_value": 0.25}
@@ -215,7 +218,7 @@ def test_fixed_folds_are_used_where_ten_are_asked_for(folds: int, own: bool, mon
     monkeypatch.setattr(cross_validation, "has_own_folds", lambda graphs: True)
     fixed = stratified_folds(np.array([0, 1] * 12), 10, seed=99)
     monkeypatch.setattr(cross_validation, "protocol_folds", lambda graphs: fixed)
-    found = cross_validation._folds(graphs, CrossValidation(folds=folds))
+    found = cross_validation._folds(graphs, CrossValidation(folds=folds), task_of(graphs))
     assert len(found) == folds
     assert (found is fixed) is own
 
@@ -229,3 +232,33 @@ def test_it_is_a_function_too(data: str) -> None:
     assert len(answer["folds"]) == 2
     with pytest.raises(InputError, match="--model: got none"):
         CrossValidation([])
+
+
+@pytest.mark.parametrize(
+    ("graphs", "metric", "kind"), [(binary_shapes(), "auroc", "multilabel"), (measured_shapes(), "rmse", "regression")]
+)
+def test_targets_are_cross_validated_and_two_models_paired(
+    graphs: GraphSet, metric: str, kind: str, tmp_path: Path
+) -> None:
+    """The set is handed over as it is: no worker reads it again from where its columns were named."""
+    settings = ["training.epochs=3", "training.learning_rate=0.005"]
+    plan = CrossValidation(["gcn", "topological-forest"], settings, folds=3, repeats=1, task=kind)
+    answer = cross_validate(graphs, None, plan, tmp_path / "out")
+    assert answer["metric"] == metric
+    assert set(answer["targets"]) == set(graphs.target_names)
+    rows = [fold for fold in answer["folds"] if fold is not None]
+    assert answer["mean"] == pytest.approx(np.mean(rows))
+    assert answer["comparison"]["difference"] == pytest.approx(answer["mean"] - answer["other"]["mean"])
+    page = Path(answer["report"]).read_text()
+    assert graphs.target_names[0] in page
+    assert "ccuracy on" not in page
+    again = cross_validate(graphs, None, plan, tmp_path / "out")
+    assert again == answer
+
+
+def test_the_metric_selects_among_settings(tmp_path: Path) -> None:
+    plan = CrossValidation(
+        ["gcn"], ["training.epochs=12", "training.monitor=rmse"], ["training.learning_rate=0.000001,0.01"], 3, 1
+    )
+    answer = cross_validate(measured_shapes(gaps=False), None, plan)
+    assert {chosen["training"]["learning_rate"] for chosen in answer["selected"]} == {0.01}

@@ -21,7 +21,8 @@ from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.splits import Fold
 from sargnn.errors import InputError
 from sargnn.estimator import GraphClassifier
-from sargnn.systems.topological_forest import Forest, TopologicalForest, TopologicalForestConfig
+from sargnn.systems.forest import Forest
+from sargnn.systems.topological_forest import TopologicalForest, TopologicalForestConfig
 from sargnn.training import model_folder
 from sargnn.training.run import TrainingRun, train
 from sargnn.training.settings import Settings

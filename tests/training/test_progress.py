@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from math import cos, pi
+from math import cos, inf, pi
 from typing import Any
 
 import pytest
 
 from sargnn.training.loop import TrainingConfig
-from sargnn.training.progress import Progress, validation_score
+from sargnn.training.progress import Progress, decisive
 
 
 def row(epoch: int, loss: float, score: float = 0.5) -> dict[str, Any]:
-    return {"epoch": epoch, "validation_loss": loss, "validation_auroc": score}
+    return {"epoch": epoch, "validation_loss": loss, "validation_accuracy": score}
 
 
 def test_a_row_is_kept_where_it_is_better_and_of_equal_ones_the_first() -> None:
@@ -49,5 +49,7 @@ def test_rates_by_hand() -> None:
     assert after_three.learning_rate(TrainingConfig(schedule="cosine", **common)) == pytest.approx(cosine)
 
 
-def test_the_score_is_found_under_any_name() -> None:
-    assert validation_score(row(1, 0.5, 0.75)) == 0.75
+def test_what_decides_is_lower_for_the_better() -> None:
+    seen = {"validation_loss": 0.5, "validation_auroc": 0.75, "validation_rmse": 2.0, "validation_f1": None}
+    found = {key: decisive(seen, TrainingConfig(monitor=key)) for key in ("loss", "last", "auroc", "rmse", "f1")}
+    assert found == {"loss": 0.5, "last": 0.5, "auroc": -0.75, "rmse": 2.0, "f1": inf}

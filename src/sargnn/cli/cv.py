@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from sargnn.cli.answers import answer
-from sargnn.cli.options import Data, Device, Json, Seed, Set, Split, load_noted, takes_roles
-from sargnn.data.roles import Roles
+from sargnn.cli.options import Data, Device, Json, Metric, Seed, Set, Split, load_noted, takes_roles
+from sargnn.data.roles import USUAL, Roles
 from sargnn.errors import InputError
 
 
@@ -24,7 +24,10 @@ def cv(
     grid: Annotated[
         list[str] | None, typer.Option("--grid", metavar="KEY=A,B", help="Values to select from on the inner hold-out.")
     ] = None,
-    folds: Annotated[int, typer.Option("--folds", help="Outer folds.")] = 10,
+    metric: Metric = None,
+    folds: Annotated[
+        int | None, typer.Option("--folds", help="Outer folds; default: 10, of --split scaffold one.")
+    ] = None,
     repeats: Annotated[int, typer.Option("--repeats", help="Trainings of the selected setting in each fold.")] = 3,
     split: Split = None,
     seed: Seed = None,
@@ -39,17 +42,19 @@ def cv(
     as_json: Json = False,
 ) -> None:
     """Estimate accuracy honestly: nested cross-validation with selection on inner hold-outs."""
-    from sargnn.data.sources import require_two_classes
     from sargnn.studies.bundles import cores
     from sargnn.studies.cross_validation import CrossValidation, cross_validate, in_words
     from sargnn.training.hardware import find_device
     from sargnn.training.settings import DEFAULT_MODEL
 
-    plan = CrossValidation(model or [DEFAULT_MODEL], assignments or [], grid or [], folds, repeats, split, seed or 0)
+    chosen = [*(assignments or []), *([f"training.monitor={metric}"] if metric else [])]
+    plan = CrossValidation(
+        model or [DEFAULT_MODEL], chosen, grid or [], folds, repeats, split, seed or 0, roles.task
+    )  # fmt: skip
     if workers is not None and workers < 1:
         raise InputError(f"--workers: got {workers}, expected at least 1")
     where, graphs = find_device(device), load_noted(data, roles)
-    require_two_classes(graphs)
     # A GPU trains all folds at once in one process; the cores of a CPU take one fold each.
-    found = cross_validate(graphs, data, plan, out, workers or (cores() if where.type == "cpu" else 1), where)
+    named = None if roles != USUAL else data  # columns are read here, not by each worker
+    found = cross_validate(graphs, named, plan, out, workers or (cores() if where.type == "cpu" else 1), where)
     answer(found if as_json else in_words(found), as_json, f"cross-validation on {data}")

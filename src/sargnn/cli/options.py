@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sargnn.data.graphs import GraphSet
 
 __all__ = [
-    "Config", "Data", "Device", "Json", "Model", "NewRun", "OwnModel", "Part", "Run", "Seed", "Set", "Split",
+    "Config", "Data", "Device", "Json", "Metric", "Model", "NewRun", "OwnModel", "Part", "Run", "Seed", "Set", "Split",
     "check_choice", "command_line", "load_noted", "new_folder", "takes_roles",
 ]  # fmt: skip
 
@@ -36,7 +36,8 @@ Model = Annotated[
         "--model",
         help="sargnn-plus, recommended and the default; sargnn-large; the paper's sar-gcn, sar-gin, sar-sage, sar-gat; "
         "their base models gcn, gin, sage, gat; as-published; or a compared system: chebygin, sagpool, deepsets, "
-        "graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, dss-gnn, slim, dgm, topological-forest; or "
+        "graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, dss-gnn, slim, dgm, topological-forest, "
+        "fingerprint-forest (of molecules); or "
         "a model of your own, package.module:Class.",
     ),
 ]
@@ -47,6 +48,12 @@ OwnModel = Annotated[
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Any config field: training.epochs=50, model.fusion=scaling."),
+]
+Metric = Annotated[
+    str | None,
+    typer.Option(
+        "--metric", help="What selects the epoch and stops: loss, last, or a metric such as auroc, f1, rmse, mae."
+    ),
 ]
 Config = Annotated[Path | None, typer.Option("--config", help="A TOML or JSON file of settings.")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Of weights, split and order of graphs.")]

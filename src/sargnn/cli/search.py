@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sargnn.cli.answers import answer
-from sargnn.cli.options import Config, Data, Device, Json, Model, Seed, Set, load_noted, new_folder, takes_roles
+from sargnn.cli.options import Config, Data, Device, Json, Metric, Model, Seed, Set, load_noted, new_folder, takes_roles
 from sargnn.console import show_steps
 from sargnn.data.roles import Roles
 
@@ -30,6 +30,7 @@ def search(
     ] = None,
     trials: Annotated[int, typer.Option("--trials", min=1, help="Trials in all, earlier ones included.")] = 30,
     config: Config = None,
+    metric: Metric = None,
     seed: Seed = None,
     device: Device = "cpu",
     as_json: Json = False,
@@ -40,11 +41,11 @@ def search(
     from sargnn.training.progress import monitored
     from sargnn.training.settings import read_settings
 
-    settings, where = read_settings(model, assignments or [], config, seed), find_device(device)
+    settings, where = read_settings(model, assignments or [], config, seed, metric), find_device(device)
     graphs = load_noted(data, roles)
     folder = out or new_folder(f"{graphs.name}-search")
     chosen = read_space(space) if space else None
-    study = Search.start(graphs, settings, folder, space=chosen, trials=trials, device=where)
+    study = Search.start(graphs, settings, folder, space=chosen, trials=trials, device=where, task=roles.task)
     for _ in show_steps(study, trials - study.done, "trial"):
         pass
     result = {

@@ -14,6 +14,7 @@ from sargnn.cli.options import (
     Data,
     Device,
     Json,
+    Metric,
     Model,
     NewRun,
     Seed,
@@ -31,6 +32,7 @@ from sargnn.errors import InputError
 if TYPE_CHECKING:
     from sargnn.data.graphs import GraphSet
     from sargnn.data.splits import Fold
+    from sargnn.tasks import Task
     from sargnn.training.run import TrainingRun
 
 
@@ -42,6 +44,7 @@ def train(
     model: Model = None,
     assignments: Set = None,
     config: Config = None,
+    metric: Metric = None,
     seed: Seed = None,
     device: Device = "cpu",
     split: Split = None,
@@ -51,18 +54,21 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a model, score it on held-out graphs, save it, and write a report."""
+    from sargnn.tasks import task_of
     from sargnn.training.hardware import find_device
     from sargnn.training.run import TrainingRun
     from sargnn.training.settings import read_settings
 
-    settings, where = read_settings(model, assignments or [], config, seed), find_device(device)
+    settings, where = read_settings(model, assignments or [], config, seed, metric), find_device(device)
     graphs = load_noted(data, roles)
     if resume and out is None:
         raise InputError("--resume: got no --out, expected the folder of the run to continue")
     folder = out or new_folder(f"{graphs.name}-{settings.name}")
-    chosen = _fold(split, fold, graphs)
+    task = task_of(graphs, roles.task)
+    chosen = _fold(split, fold, graphs, task)
     run = TrainingRun.start(
-        graphs, settings, folder, fold=chosen, device=where, resume=resume, command=command_line()
+        graphs, settings, folder, fold=chosen, device=where, resume=resume, command=command_line(),
+        task=task,
     )  # fmt: skip
     report = train_shown(run, track or [])
     result: Answer = {"run": str(folder), "model": settings.name}
@@ -95,7 +101,7 @@ def train_shown(run: TrainingRun, track: Sequence[str] = ()) -> Path:
     return run.folder / REPORT
 
 
-def _fold(split: Path | None, fold: int, graphs: GraphSet) -> Fold | None:
+def _fold(split: Path | None, fold: int, graphs: GraphSet, task: Task) -> Fold | None:
     from sargnn.data.splits import named_folds
 
     if split is None:
@@ -105,4 +111,5 @@ def _fold(split: Path | None, fold: int, graphs: GraphSet) -> Fold | None:
     folds = named_folds(split, graphs)
     if not 0 <= fold < len(folds):
         raise InputError(f"--fold: got {fold}, expected 0..{len(folds) - 1}, in {split}")
+    task.check_training(task.targets(graphs), folds[fold].train)
     return folds[fold]

@@ -13,7 +13,7 @@ from sargnn.data.io.molecules import load_rdkit
 from sargnn.data.splits import Fold
 from sargnn.errors import InputError
 
-__all__ = ["scaffold_split", "scaffolds"]
+__all__ = ["scaffold_groups", "scaffold_split", "scaffolds"]
 
 
 def scaffold_split(molecules: GraphSet | Sequence[str], *, validation: float = 0.1, test: float = 0.1) -> Fold:
@@ -29,9 +29,7 @@ def scaffold_split(molecules: GraphSet | Sequence[str], *, validation: float = 0
     """
     if validation < 0 or test < 0 or validation + test >= 1:
         raise InputError(f"validation + test: got {validation} + {test}, expected fractions of less than 1 together")
-    texts = (molecules.smiles or molecules.graph_names) if isinstance(molecules, GraphSet) else molecules
-    if isinstance(molecules, GraphSet) and len(texts) != len(molecules):
-        raise InputError(f"{molecules.name}: got graphs that are not named by SMILES, expected a set read from SMILES")
+    texts = _smiles(molecules) if isinstance(molecules, GraphSet) else molecules
     groups: dict[str, list[int]] = defaultdict(list)
     for index, scaffold in enumerate(scaffolds(texts)):
         groups[scaffold].append(index)
@@ -45,6 +43,26 @@ def scaffold_split(molecules: GraphSet | Sequence[str], *, validation: float = 0
         got = f"{len(groups)} scaffolds, one of them in {most} of {len(texts)} molecules"
         raise InputError(f"got {got}: too few to split by")
     return Fold(*(np.array(sorted(part), np.int64) for part in parts))
+
+
+def scaffold_groups(molecules: GraphSet) -> np.ndarray:
+    """int64 [G]: the number of each molecule's scaffold; those without rings share one.
+
+    >>> from sargnn.data.graphs import pack
+    >>> molecules = pack([(1, [])] * 3, smiles=["c1ccccc1C", "CCO", "c1ccccc1O"])
+    >>> scaffold_groups(molecules).tolist()
+    [0, 1, 0]
+    """
+    numbers: dict[str, int] = {}
+    found = [numbers.setdefault(scaffold, len(numbers)) for scaffold in scaffolds(_smiles(molecules))]
+    return np.array(found, np.int64)
+
+
+def _smiles(molecules: GraphSet) -> Sequence[str]:
+    texts = molecules.smiles or molecules.graph_names
+    if len(texts) != len(molecules):
+        raise InputError(f"{molecules.name}: got graphs that are not named by SMILES, expected a set read from SMILES")
+    return texts
 
 
 def scaffolds(smiles: Sequence[str]) -> Iterator[str]:

@@ -47,8 +47,8 @@ def holdout(
 ) -> Fold:
     """One random split, stratified by class, or by other ``strata``, as far as whole graphs allow.
 
-    A class of three graphs or more is in every part, a smaller one in the training part only. Graphs of one group, where
-    the set has groups, stay together.
+    A class of three graphs or more is in every part, a smaller one in the training part only. Graphs of one group
+    stay together, where the set has groups.
 
     >>> from sargnn.data.graphs import pack
     >>> fold = holdout(pack([(1, [])] * 20, y=[0, 1] * 10, classes=["a", "b"]))

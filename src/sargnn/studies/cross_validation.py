@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import inf, isnan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,14 +25,18 @@ from sargnn.data.protocol_splits import has_own_folds, protocol_folds
 from sargnn.data.splits import Fold, named_folds, official, stratified_folds, write_splits
 from sargnn.errors import InputError
 from sargnn.metrics import mean_found
-from sargnn.pages.cross_validation import Curves, FoldLine, ModelPage, write_report
+from sargnn.pages.cross_validation import Curves, FoldLine, ModelPage, difference, write_report
 from sargnn.pages.words import settings_in_words
 from sargnn.studies.protocol import Cell, CellResult, digest
 from sargnn.studies.statistics import corrected_t_test, interval
 from sargnn.studies.store import Store
 from sargnn.studies.study import Study, run_study
 from sargnn.systems import find_system
+from sargnn.tasks import Classification, Task, task_of
+from sargnn.tasks.scores import METRICS
+from sargnn.tasks.target_columns import mean_of_targets
 from sargnn.training.model_folder import CONFIG
+from sargnn.training.monitor import check_monitor
 from sargnn.training.settings import DEFAULT_MODEL, Settings, read_settings
 
 __all__ = ["CrossValidation", "cross_validate", "expand", "in_words"]
@@ -51,14 +56,16 @@ class CrossValidation:
     """``key=value`` settings of all models."""
     grid: Sequence[str] = ()
     """``key=a,b`` entries, whose product is selected from; by default :data:`DEFAULT_GRID`."""
-    folds: int = 10
-    """Drawn from ``seed``, stratified. With 10, a set whose ten folds are fixed (:mod:`sargnn.data.protocol_splits`)
-    uses those; a set with an official split always uses it."""
+    folds: int | None = None
+    """Drawn from ``seed``, stratified; by default 10, of scaffolds one. With 10, a set whose ten folds are fixed
+    (:mod:`sargnn.data.protocol_splits`) uses those; a set with an official split always uses it."""
     repeats: int = 3
     """Trainings of the selected setting in each fold."""
     split: Path | None = None
-    """A split file to use instead, or ``scaffold``, a single split of molecules."""
+    """A split file to use instead, or ``scaffold``: a single split of molecules, or as many as ``folds``."""
     seed: int = 0
+    task: str | None = None
+    """The kind of task; by default that of the targets."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.models) <= 2 or len(set(self.models)) < len(self.models):
@@ -68,13 +75,13 @@ class CrossValidation:
 
 
 def cross_validate(
-    graphs: GraphSet, data: str, plan: CrossValidation, out: Path | None = None, workers: int = 1,
+    graphs: GraphSet, data: str | None, plan: CrossValidation, out: Path | None = None, workers: int = 1,
     device: torch.device | str = "cpu",
 ) -> dict[str, Any]:  # fmt: skip
     """Nested cross-validation of one model, or of two on the same folds.
 
     Args:
-        data: where ``graphs`` came from; workers load them from there.
+        data: where ``graphs`` came from; workers load them from there. None: from a copy in the folder.
         out: the folder of the store and the report; rerun with it to continue.
         workers: processes that train in parallel; 1: this one.
         device: where they train.
@@ -87,20 +94,30 @@ def cross_validate(
     if out is not None and (out / CONFIG).exists():
         raise InputError(f"--out: got {out}, which holds a trained model, expected a folder of its own")
     settings = {model: expand(model, plan.assignments, plan.grid) for model in plan.models}
-    folds = _folds(graphs, plan)
+    task = task_of(graphs, plan.task)
+    for choices in settings.values():
+        check_monitor(task, choices[0].training)
+    folds = _folds(graphs, plan, task)
     with TemporaryDirectory() as temporary:
         folder = (out or Path(temporary)).resolve()
         splits = folder / f"folds-{digest(folds)}.json"
         write_splits(splits, folds)
-        how = len(folds), plan.repeats, str(splits), True, plan.seed
+        if data is None:
+            data = str(folder / f"graphs-{graphs.fingerprint}")
+            if not Path(data).exists():
+                graphs.save(data)
+        how: dict[str, Any] = {
+            "folds": len(folds), "repeats": plan.repeats, "splits": str(splits), "curves": True, "seed": plan.seed,
+            "task": plan.task, "headline": task.metrics[0].key,
+        }  # fmt: skip
         cells = {
-            (model, graphs.name): Cell(data, graphs.fingerprint, model, grid, *how) for model, grid in settings.items()
+            (model, graphs.name): Cell(data, graphs.fingerprint, model, grid, **how) for model, grid in settings.items()
         }
         with Store(folder / "rows.sqlite") as store:
             engine = {"engine": "local"} if workers == 1 else {"engine": "processes", "workers": workers}
             study = Study("cross-validation", cells, {})
             results = list(run_study(study, store, show_study(), device=str(device), **engine).values())
-    summaries = [summary(result, folds) for result in results]
+    summaries = [summary(result, folds, task) for result in results]
     answer = {**summaries[0], "graphs": len(graphs)}
     if len(results) == 2:
         compared = corrected_t_test(results[0].folds - results[1].folds, _test_ratio(folds))
@@ -139,10 +156,10 @@ def expand(model: str, assignments: Sequence[str], grid: Sequence[str]) -> tuple
     return tuple(read_settings(model, [*assignments, *point]) for point in points)
 
 
-def _folds(graphs: GraphSet, plan: CrossValidation) -> list[Fold]:
+def _folds(graphs: GraphSet, plan: CrossValidation, task: Task) -> list[Fold]:
     """The outer folds, each with its inner hold-out; every one must have graphs to test."""
     if plan.split is not None:
-        folds = named_folds(plan.split, graphs)
+        folds = named_folds(plan.split, graphs, plan.folds)
         for number, fold in enumerate(folds):
             if not len(fold.test):
                 raise InputError(f"got no graphs in fold {number} test, expected some, in {plan.split}")
@@ -150,25 +167,32 @@ def _folds(graphs: GraphSet, plan: CrossValidation) -> list[Fold]:
     if official(graphs) is not None:
         note(f"{graphs.name} has an official split, which is used; the repeats take the place of folds")
         return protocol_folds(graphs)
-    if plan.folds == 10 and has_own_folds(graphs):
+    number = 10 if plan.folds is None else plan.folds
+    if number == 10 and has_own_folds(graphs):
         return protocol_folds(graphs)
-    assert graphs.y is not None
-    return stratified_folds(graphs.y, plan.folds, seed=plan.seed)
+    return stratified_folds(task.strata(task.targets(graphs)), number, seed=plan.seed, groups=graphs.groups)
 
 
-def summary(result: CellResult, folds: Sequence[Fold]) -> dict[str, Any]:
-    """The results of one model as JSON. Confusion matrices are summed over folds and repeats, and the balanced accuracy
-    is that of the sum: a fold need not have graphs of every class. The AUROC is the mean where it is defined: over
-    folds that test more than one class."""
-    confusion = np.sum([np.array(row.details["confusion"]) for row in result.rows], axis=0)
-    aurocs = [row.test["auroc"] for row in result.rows if row.test["auroc"] is not None]
-    return {
-        "model": result.cell.system, "mean": result.mean, "std": result.std,
-        "interval": interval(result.folds, _test_ratio(folds)), "folds": result.folds.tolist(),
+def summary(result: CellResult, folds: Sequence[Fold], task: Task) -> dict[str, Any]:
+    """The results of one model as JSON: its headline, every other score as the mean over folds and repeats where it is
+    defined, and those of each target.
+
+    Of classes, confusion matrices are summed over folds and repeats, and the balanced accuracy is that of the sum: a
+    fold need not have graphs of every class."""
+    tests = [row.test for row in result.rows]
+    keys = [metric.key for metric in task.metrics]
+    told = {
+        "model": result.cell.system, "metric": result.cell.headline, "mean": result.mean, "std": result.std,
+        "interval": interval(result.defined, _test_ratio(folds), inf if task.metrics[0].lower else 1.0),
+        "folds": [None if isnan(fold) else fold for fold in result.folds.tolist()],
         "selected": [settings.changes() for settings in result.selected],
-        "balanced_accuracy": mean_found(confusion), "auroc": float(np.mean(aurocs)) if aurocs else None,
-        "confusion": confusion.tolist(),
+        **mean_of_targets([{key: test[key] for key in keys} for test in tests]),
     }  # fmt: skip
+    if isinstance(task, Classification):
+        confusion = np.sum([np.array(row.details["confusion"]) for row in result.rows], axis=0)
+        return {**told, "balanced_accuracy": mean_found(confusion), "confusion": confusion.tolist()}
+    each = {name: [{key: test["targets"][name][key] for key in keys} for test in tests] for name in task.names}
+    return {**told, "targets": {name: mean_of_targets(scores) for name, scores in each.items()}}
 
 
 def in_words(answer: dict[str, Any]) -> dict[str, str]:
@@ -178,19 +202,23 @@ def in_words(answer: dict[str, Any]) -> dict[str, str]:
         found = answer["comparison"]
         told |= {f"{name} of the other": text for name, text in _model_in_words(answer["other"]).items()}
         p = "" if found["p_value"] is None else f", p = {found['p_value']:.3g}"
-        told["difference"] = f"{100 * found['difference']:+.1f} points{p}"
+        told["difference"] = difference(found, METRICS[answer["metric"]]) + p
     return told | {name: str(answer[name]) for name in ("graphs", "report") if name in answer}
 
 
 def _model_in_words(answer: dict[str, Any]) -> dict[str, str]:
-    interval = ", 95% interval {:.1%} to {:.1%}".format(*answer["interval"]) if answer["interval"] else ""
+    main = METRICS[answer["metric"]]
+    shown = main.form.format
+    interval = f", 95% interval {' to '.join(map(shown, answer['interval']))}" if answer["interval"] else ""
+    others = {metric.in_line: metric.shown(answer) for key, metric in METRICS.items() if key in answer}
+    of_targets = {f"{main.in_line} of {name}": main.shown(own) for name, own in answer.get("targets", {}).items()}
     chosen = Counter(map(settings_in_words, answer["selected"]))
     return {
         "model": answer["model"],
-        "accuracy": f"{answer['mean']:.1%} ± {answer['std']:.1%}{interval}",
-        "folds": " ".join(f"{fold:.1%}" for fold in answer["folds"]),
-        "balanced accuracy": f"{answer['balanced_accuracy']:.1%}",
-        "AUROC": "undefined" if answer["auroc"] is None else f"{answer['auroc']:.3f}",
+        main.in_line: f"{shown(answer['mean'])} ± {shown(answer['std'])}{interval}",
+        "folds": " ".join("undefined" if fold is None else shown(fold) for fold in answer["folds"]),
+        **{name: text for name, text in others.items() if name != main.in_line},
+        **of_targets,
         "selected": "; ".join(f"{text or 'the defaults'} ({count}x)" for text, count in chosen.most_common()),
     }
 
@@ -206,7 +234,7 @@ def _lines_and_curves(result: CellResult) -> tuple[list[FoldLine], dict[int, Cur
     curves: dict[int, Curves] = {}
     for fold, settings in enumerate(result.selected):
         rows = [row for row in result.rows if row.fold == fold]
-        accuracies = tuple(row.test["accuracy"] for row in rows)
+        accuracies = tuple(row.test[result.cell.headline] for row in rows)
         epochs = tuple(row.best_epoch for row in rows)
         lines.append(FoldLine(fold, rows[0].test["graphs"], accuracies, epochs, settings.changes()))
         drawn = [Curves(row.history, row.best_epoch) for row in rows if row.history and row.epochs]

@@ -104,7 +104,7 @@ class CellResult:
     @property
     def defined(self) -> np.ndarray:
         """The scores of the folds that have one."""
-        return self.folds[~np.isnan(self.folds)]
+        return np.asarray(self.folds[~np.isnan(self.folds)])
 
 
 def selection_jobs(cell: Cell) -> list[TrainingJob]:

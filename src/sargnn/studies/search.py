@@ -21,7 +21,7 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold, holdout, official
 from sargnn.errors import Diverged, InputError
 from sargnn.files import write_file
-from sargnn.tasks import task_of
+from sargnn.tasks import Task, task_of
 from sargnn.tasks.scores import LOWER
 from sargnn.training.monitor import check_monitor
 from sargnn.training.progress import monitored
@@ -126,11 +126,12 @@ class Search:
     study: Study
     trials: int
     device: torch.device | str = "cpu"
+    task: Task | None = None
 
     @classmethod
     def start(
         cls, graphs: GraphSet, settings: Settings, folder: Path | str, *, space: Space | None = None, trials: int = 30,
-        fold: Fold | None = None, device: torch.device | str = "cpu",
+        fold: Fold | None = None, device: torch.device | str = "cpu", task: str | None = None,
     ) -> Search:  # fmt: skip
         """A new study in ``folder``, or the one that is there, if it is of the same graphs, settings and space.
 
@@ -139,17 +140,18 @@ class Search:
             space: by setting, what to choose from; by default :data:`SPACE`.
             trials: how many in all, those of earlier calls included.
             fold: as of :meth:`TrainingRun.start`.
+            task: the kind of task, by default that of the targets.
         """
-        task = task_of(graphs)
-        check_monitor(task, settings.training)
-        strata = task.strata(task.targets(graphs))
+        posed = task_of(graphs, task)
+        check_monitor(posed, settings.training)
+        strata = posed.strata(posed.targets(graphs))
         fold = fold or official(graphs) or holdout(graphs, seed=settings.training.seed, strata=strata)
         space = _default_space(settings) if space is None else space
         for key, choice in space.items():  # refuse what no trial could use before the first is run
             for value in choice.values if isinstance(choice, Choice) else (choice.low, choice.high):
                 _settings_with(settings, {key: value})
         study = _open_study(Path(folder), _description(graphs, settings, space, fold), settings)
-        return cls(graphs, settings, space, fold, study, trials, device)
+        return cls(graphs, settings, space, fold, study, trials, device, posed)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         while self.done < self.trials:
@@ -200,7 +202,7 @@ class Search:
 
     def _train(self, trial: Trial, settings: Settings) -> float:
         """The judged value of the epoch that is kept."""
-        run = TrainingRun.start(self.graphs, settings, fold=self.fold, device=self.device)
+        run = TrainingRun.start(self.graphs, settings, fold=self.fold, device=self.device, task=self.task)
         key = monitored(settings.training)
         for row in run:
             trial.report(row[key], row["epoch"])

@@ -86,6 +86,9 @@ SYSTEMS: dict[str, System] = {
     "topological-forest": System(
         "sargnn.systems.topological_forest:TopologicalForest", data={"encodings": ("auto", "topology")}
     ),
+    "fingerprint-forest": System(
+        "sargnn.systems.fingerprint_forest:FingerprintForest", data={"graph_encodings": ("morgan",)}
+    ),
 }
 
 

@@ -72,6 +72,10 @@ class Classification(Task):
         if len(learned) < 2:
             only = ", ".join(repr(self.classes[y]) for y in learned) or "no class"
             raise InputError(f"--split: got training graphs of {only} only, expected two or more classes")
+        return self.unlearned(targets, train)
+
+    def unlearned(self, targets: np.ndarray, train: np.ndarray) -> list[str]:
+        learned = np.unique(targets[train]).tolist()
         missing = [repr(self.classes[y]) for y in np.unique(targets).tolist() if y not in learned]
         return [f"no training graph has the class {', '.join(missing)}, so it is not learned"] if missing else []
 

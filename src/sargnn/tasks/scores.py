@@ -17,6 +17,7 @@ from sargnn.tasks.task import Metric
 __all__ = [
     "CLASS_METRICS",
     "LOWER",
+    "METRICS",
     "NUMBER_METRICS",
     "class_scores",
     "defined_mean",
@@ -50,7 +51,9 @@ NUMBER_METRICS = (
     Metric("r2", "R²", "{:.3f}", "1 is perfect, the mean alone 0"),
     Metric("spearman", "Spearman", "{:.3f}", "correlation of ranks"),
 )
-LOWER = frozenset(metric.key for metric in CLASS_METRICS + NUMBER_METRICS if metric.lower)
+METRICS = {metric.key: metric for metric in CLASS_METRICS + NUMBER_METRICS}
+"""By key."""
+LOWER = frozenset(key for key, metric in METRICS.items() if metric.lower)
 """Keys of metrics of which a lower value is better."""
 
 

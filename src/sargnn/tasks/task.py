@@ -39,7 +39,22 @@ class Metric(NamedTuple):
         >>> Metric("accuracy", "Accuracy", "{:.1%}").shown({"accuracy": 0.905})
         '90.5%'
         """
-        return "undefined" if scores[self.key] is None else self.form.format(scores[self.key])
+        return self.text(scores[self.key])
+
+    def text(self, value: float | None) -> str:
+        """The number as it is written."""
+        return "undefined" if value is None else self.form.format(value)
+
+    @property
+    def in_line(self) -> str:
+        """Its name inside a line.
+
+        >>> Metric("f1", "F1", "{:.3f}").in_line, Metric("accuracy", "Accuracy", "{:.1%}").in_line
+        ('F1', 'accuracy')
+        """
+        return (
+            self.name if self.name[1:2].isupper() or self.name[1:2].isdigit() else self.name[0].lower() + self.name[1:]
+        )
 
 
 class Verdict(NamedTuple):
@@ -104,6 +119,10 @@ class Task(ABC):
     @abstractmethod
     def check_training(self, targets: np.ndarray, train: np.ndarray) -> list[str]:
         """Refuse training graphs that teach nothing; what is worth telling about the others, as notes."""
+
+    def unlearned(self, targets: np.ndarray, train: np.ndarray) -> list[str]:
+        """What the training graphs do not teach, as notes; refuses those of which no model can be fitted."""
+        return self.check_training(targets, train)
 
     def fitted(self, targets: np.ndarray, loss: str = "huber") -> Task:
         """This task with what it learns from the ``targets`` of the training graphs; ``loss``: that of numbers."""

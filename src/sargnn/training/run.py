@@ -111,7 +111,7 @@ class TrainingRun:
         check_monitor(task, settings.training)
         targets = task.targets(graphs)
         fold = fold or official(graphs) or holdout(graphs, seed=settings.training.seed, strata=task.strata(targets))
-        notes = task.check_training(targets, fold.train)
+        notes = task.unlearned(targets, fold.train)
         task = task.fitted(targets[fold.train], settings.training.number_loss)
         resumed = folder if folder is not None and model_folder.prepare(folder, resume) else None
         if resumed is None:

@@ -88,9 +88,13 @@ class Settings:
 
 
 def read_settings(
-    model: str | None = None, assignments: Sequence[str] = (), file: Path | None = None, seed: int | None = None
+    model: str | None = None,
+    assignments: Sequence[str] = (),
+    file: Path | None = None,
+    seed: int | None = None,
+    metric: str | None = None,
 ) -> Settings:
-    """Settings from the command line: defaults, then the file, then ``--model``, ``--set`` and ``--seed``.
+    """Settings from the command line: defaults, the file, then ``--model``, ``--set``, ``--seed`` and ``--metric``.
 
     >>> read_settings("gin", ["model.hidden=32"]).model.hidden
     32
@@ -103,6 +107,8 @@ def read_settings(
         values[key.strip()] = value.strip()
     if seed is not None:
         values["training.seed"] = seed
+    if metric is not None:
+        values["training.monitor"] = metric
     return Settings.of(model or name, values)
 
 
