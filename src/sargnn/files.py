@@ -5,16 +5,19 @@ from __future__ import annotations
 import csv
 import errno
 import io
+import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from sargnn.errors import InputError
 
-__all__ = ["check_writable", "is_leftover", "write_csv", "write_file", "write_folder"]
+__all__ = ["check_writable", "is_leftover", "write_csv", "write_file", "write_folder", "write_table"]
 
 UNFINISHED = ".part"
 """How the name of a file still being written ends; one that stays behind is from a process that was killed."""
@@ -56,6 +59,38 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]
     writer.writerow(header)
     writer.writerows(rows)
     write_file(path, text.getvalue())
+
+
+def write_table(path: Path | None, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Write a table as Parquet, JSON lines or CSV, by the ending of ``path``; as CSV to standard output without one.
+
+    >>> write_table(None, ["graph", "class"], [[0, "ring"], [None, "path"]])
+    graph,class
+    0,ring
+    ,path
+    """
+    ending = "" if path is None else path.suffix.lower()
+    if path is None:
+        csv.writer(sys.stdout, lineterminator="\n").writerows([header, *rows])
+    elif ending == ".parquet":
+        write_file(path, _parquet(path, header, rows))
+    elif ending in (".jsonl", ".ndjson"):
+        lines = (json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False) for row in rows)
+        write_file(path, "".join(f"{line}\n" for line in lines))
+    else:
+        write_csv(path, header, rows)
+
+
+def _parquet(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise InputError(f"{path}: writing Parquet needs pyarrow: pip install 'sargnn[parquet]'") from error
+    columns = zip(*rows, strict=True) if rows else [()] * len(header)
+    content = io.BytesIO()
+    parquet.write_table(pa.table({name: list(column) for name, column in zip(header, columns, strict=True)}), content)
+    return content.getvalue()
 
 
 def is_leftover(path: Path) -> bool:

@@ -27,6 +27,14 @@ WRONG_CALLS: WrongCalls = {
         ["predict", "RUN", "DATA", "--out", "file/p.csv"],
         "file/p.csv: cannot write (Not a directory)",
     ),
+    "out twice on standard output": (
+        ["predict", "RUN", "DATA", "--out", "-", "--json"],
+        "--out: got - beside --json, expected one of the two on standard output",
+    ),
+    "nothing to keep": (
+        ["predict", "RUN", "DATA", "--out", "new", "--keep", "id"],
+        "--keep: got no column 'id', expected none: the input has no columns",
+    ),
     "out is a folder": (["predict", "RUN", "DATA", "--out", "empty"], "empty: cannot write (Is a directory)"),
 }
 
@@ -36,7 +44,7 @@ def test_predict_gives_the_accuracy_of_evaluate(sargnn: Command, run: Path, data
     answer = sargnn("predict", run, data, "--out", "predicted.csv", "--json").answer
     assert answer == {"graphs": 110, "file": "predicted.csv"}
     rows = rows_of(Path("predicted.csv"))
-    assert list(rows[0]) == ["graph", "class", *(f"probability_{c}" for c in made.classes)]
+    assert list(rows[0]) == ["graph", "class", *(f"probability_{c}" for c in made.classes), "status", "reason"]
     assert [int(row["graph"]) for row in rows] == list(range(110))
     probabilities = np.array([[float(row[f"probability_{c}"]) for c in made.classes] for row in rows])
     assert probabilities.sum(axis=1) == pytest.approx(np.ones(110))
@@ -56,7 +64,7 @@ def test_trust_says_how_near_the_training_graphs_are(sargnn: Command, run: Path,
     sargnn("predict", run, data, "--out", "trusted.csv", "--trust")
     rows = rows_of(Path("trusted.csv"))
     nearest = [f"{what}_{k}" for k in (1, 2, 3) for what in ("nearest", "distance")]
-    assert list(rows[0])[-8:] == [*nearest, "distance_percentile", "unseen_categories"]
+    assert list(rows[0])[-10:-2] == [*nearest, "distance_percentile", "unseen_categories"]
     trained, new = rows[:60], rows[60:]
     assert all(float(row["distance_1"]) < 1e-3 for row in trained)  # they are among the training graphs
     assert {float(row["distance_percentile"]) for row in new} > {0.0}
@@ -111,13 +119,13 @@ def test_classes_that_are_not_the_models_are_no_matter_where_nothing_is_compared
     assert rows_of(Path("bare-why/saliency.csv")) == rows_of(Path("new-why/saliency.csv"))
 
 
-def test_the_names_of_graphs_are_the_last_column(sargnn: Command, run: Path, made: GraphSet) -> None:
+def test_the_names_of_graphs_are_a_column(sargnn: Command, run: Path, made: GraphSet) -> None:
     few, names = made.subset([3, 1]), ["c1ccccc1", "a, b"]
     atoms = np.array([f"v{v}" for v in range(few.num_nodes)])
     replace(few, graph_names=tuple(names), node_names=atoms).save("new")
     sargnn("predict", run, "new", "--out", "predicted.csv")
     predicted = rows_of(Path("predicted.csv"))
-    assert list(predicted[0])[-1] == "graph_name"
+    assert list(predicted[0])[-3:] == ["graph_name", "status", "reason"]
     assert [row["graph_name"] for row in predicted] == names
     sargnn("explain", run, "new", "--out", "why", "--drawings", 0)
     rows = rows_of(Path("why/saliency.csv"))

@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sargnn.data.graphs import GraphSet, pack
+from sargnn.data.graphs import GraphSet
 from sargnn.data.synthetic import motifs
 from sargnn.errors import InputError
-from sargnn.tasks import Classification
 from sargnn.training.model_folder import read_training
-from sargnn.training.open_run import OpenRun, explain_graphs, open_run, write_predictions
+from sargnn.training.open_run import OpenRun, explain_graphs, open_run
 from sargnn.training.run import TrainingRun, train
 from sargnn.training.settings import Settings
 from tiny import shapes
@@ -98,6 +97,7 @@ def test_graphs_with_unknown_labels_are_left_out_and_counted(
     found = opened(run, replace(graphs, node_labels=strange, node_label_names=names))
     assert found.counts == {"graphs": 29, "left_out": 1}
     assert 4 not in found.index
+    assert found.reasons == {4: "got labels that the model was not trained on ('new')"}
     assert "left out 1 of 30 graphs: labels that the model was not trained on ('new'), first in graph 4" in (
         capfd.readouterr().err
     )
@@ -134,29 +134,3 @@ def test_a_model_without_saliency_has_no_layers() -> None:
     trained = train(MOTIFS, Settings.of("gcn", {"model.layers": 1, "model.hidden": 4, "training.epochs": 1})).trained
     (item,) = explain_graphs(trained, MOTIFS, np.array([3]))
     assert item.layers.shape == (0, MOTIFS.sizes[3])
-
-
-DOTS = pack([(1, []), (1, []), (1, [])])
-TASK = Classification(("no", "yes"))
-VALUES = np.array([[0.75, 0.25], [0.125, 0.875]])
-
-
-def lines(file: Path) -> list[str]:
-    return file.read_text().splitlines()
-
-
-def test_rows_are_of_the_chosen_graphs(tmp_path: Path) -> None:
-    write_predictions(tmp_path / "out.csv", TASK, VALUES, DOTS, np.array([2, 0]))
-    assert lines(tmp_path / "out.csv") == [
-        "graph,class,probability_no,probability_yes", "2,no,0.75,0.25", "0,yes,0.125,0.875",
-    ]  # fmt: skip
-
-
-def test_sets_and_names_are_the_last_columns(tmp_path: Path) -> None:
-    named = replace(DOTS, graph_names=("a", "b", "c, d"))
-    more = {"in_set_no": [1, 0], "in_set_yes": [1, 1]}
-    write_predictions(tmp_path / "out.csv", TASK, VALUES, named, np.array([2, 0]), more)
-    header, first, second = lines(tmp_path / "out.csv")
-    assert header.endswith(",in_set_no,in_set_yes,graph_name")
-    assert first == '2,no,0.75,0.25,1,1,"c, d"'
-    assert second == "0,yes,0.125,0.875,0,1,a"

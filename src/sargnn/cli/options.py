@@ -71,8 +71,18 @@ ROLES = {
         typer.Option("--task", help=f"{', '.join(TASKS)}; default: seen from the labels."),
     ],
     "smiles": Annotated[str | None, typer.Option("--smiles", help="The column of a CSV file that holds SMILES.")],
+    "id_column": Annotated[str | None, typer.Option("--id", help="The column that says what to call each graph.")],
+    "split_column": Annotated[
+        str | None, typer.Option("--split-column", help="The column that says train, validation or test.")
+    ],
+    "weight_column": Annotated[
+        str | None, typer.Option("--weight-column", help="The column that says how much a graph counts in the loss.")
+    ],
+    "group_column": Annotated[
+        str | None, typer.Option("--group-column", help="The column whose equal values stay in one part of a split.")
+    ],
 }
-"""The options that say what columns are for, by the fields of :class:`Roles`."""
+"""The options that say what columns are for: by the fields of :class:`Roles`, some of which are options otherwise."""
 Split = Annotated[
     Path | None, typer.Option("--split", help="A split file in the published JSON form, or scaffold (of molecules).")
 ]
@@ -86,14 +96,14 @@ def takes_roles(command: Callable[..., None]) -> Callable[..., None]:
 
     >>> @takes_roles
     ... def show(data: Data, roles: Roles) -> None:
-    ...     print(data, roles.labels, roles.task)
-    >>> show(data="x.csv", labels=["a", "b"], task=None, smiles=None)
-    x.csv ('a', 'b') None
+    ...     print(data, roles.labels, roles.id)
+    >>> show(data="x.csv", **dict.fromkeys(ROLES) | {"labels": ["a", "b"], "id_column": "key"})
+    x.csv ('a', 'b') key
     """
 
     @wraps(command)
     def wrapped(**given: Any) -> None:
-        named = {name: given.pop(name) for name in ROLES}
+        named = {name.removesuffix("_column"): given.pop(name) for name in ROLES}
         command(**given, roles=Roles(**{**named, "labels": tuple(named["labels"]) if named["labels"] else None}))
 
     own = inspect.signature(command, eval_str=True).parameters.values()

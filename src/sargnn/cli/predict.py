@@ -9,6 +9,7 @@ import typer
 
 from sargnn.cli.answers import answer
 from sargnn.cli.options import Data, Device, Json, OwnModel, Part, Run, takes_roles
+from sargnn.console import note
 from sargnn.data.roles import Roles
 from sargnn.errors import InputError
 
@@ -18,7 +19,9 @@ def predict(
     run: Run,
     data: Data,
     roles: Roles,
-    out: Annotated[Path, typer.Option("--out", help="The CSV file to write: graph, class, probability of each class.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="The file to write, *.csv, *.parquet or *.jsonl; - is standard output.")
+    ],
     part: Part = "all",
     coverage: Annotated[
         float | None,
@@ -33,21 +36,30 @@ def predict(
     trust: Annotated[
         bool, typer.Option("--trust", help="Also say how near each graph is to the training graphs, and what is new.")
     ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="A column of the input to keep, by default all; repeat it for several; none."),
+    ] = None,
     model: OwnModel = None,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
-    """Predict the classes, targets or numbers of every graph."""
+    """Predict every graph: one row for each row of the input, in its order, with its columns."""
     from sargnn.files import check_writable
     from sargnn.training.calibration import load_calibration
-    from sargnn.training.open_run import open_run, write_predictions
+    from sargnn.training.open_run import open_run
+    from sargnn.training.prediction_table import write_predictions
     from sargnn.training.trained_model import spread_of
     from sargnn.training.trust import load_trust
 
+    to_screen = str(out) == "-"
+    if to_screen and as_json:
+        raise InputError("--out: got - beside --json, expected one of the two on standard output")
     if normalised and coverage is None:
         raise InputError("--normalised: got no --coverage, expected one such as 0.9")
     opened = open_run(run, data, part, roles=roles, device=device, model=model)
-    check_writable(out)
+    if not to_screen:
+        check_writable(out)
     task, found = opened.trained.task, opened.trained.predict(opened.chosen)
     held_out = load_calibration(run, task) if calibrated or coverage is not None else None
     values, result = found.values, {**opened.counts, "file": str(out)}
@@ -60,5 +72,9 @@ def predict(
         result |= {f"mean_{word}": size for word, size in held_out.sizes(task.names, regions).items()}
     if trust:
         more |= load_trust(run, opened.trained).trust(opened.chosen, found).columns()
-    write_predictions(out, task, values, opened.graphs, opened.index, more)
-    answer(result, as_json, f"{run} on {data}")
+    rows = write_predictions(None if to_screen else out, opened, values, more, keep)
+    result |= {"rows": rows} if rows != len(opened.index) else {}
+    if to_screen:
+        note(f"{rows} rows, {len(opened.index)} with a prediction")
+    else:
+        answer(result, as_json, f"{run} on {data}")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
+from sargnn.data.origin import Origin
 from sargnn.data.problems import shown
 from sargnn.errors import InputError
 from sargnn.files import write_folder
@@ -47,7 +48,7 @@ KINDS = {
 }
 """NumPy's kind of type and the number of axes of each array."""
 NAMES = (
-    "name", "notes", "graph_names", "node_names", "smiles",
+    "name", "notes", "origin", "graph_names", "node_names", "smiles",
     "target_names", "graph_attribute_names", "node_attribute_names", "edge_attribute_names",
     "class_titles", "node_label_titles", "edge_label_titles",
 )  # fmt: skip
@@ -118,6 +119,9 @@ class GraphSet:
     """The same of the node labels."""
     edge_label_titles: tuple[str, ...] = ()
     """The same of the edge labels."""
+
+    origin: Origin | None = None
+    """The rows that the graphs were read from, and what its columns are for; not saved, and no part of the content."""
 
     def __len__(self) -> int:
         return len(self.node_ptr) - 1
@@ -199,6 +203,7 @@ class GraphSet:
             edges=self.edges[:, edges],
             graph_names=self.graph_names and tuple(self.graph_names[g] for g in index.tolist()),
             smiles=self.smiles and tuple(self.smiles[g] for g in index.tolist()),
+            origin=self.origin and self.origin.subset(index),
             **picked,
         )
 
@@ -276,6 +281,9 @@ class GraphSet:
             if field.name in KINDS:
                 if value is not None and (value.dtype.kind, value.ndim) != KINDS[field.name]:
                     raise ValueError(f"got {value.dtype} of shape {value.shape} in {field.name}")
+            elif field.name == "origin":
+                if value is not None:
+                    raise ValueError("got an origin, which is not saved")
             else:
                 texts = (value,) if field.name == "name" else value
                 if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):

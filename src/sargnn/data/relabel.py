@@ -40,21 +40,33 @@ def with_values(graphs: GraphSet, values: Any, task: str | None = None) -> Graph
 
 def chosen_again(graphs: GraphSet, roles: Roles) -> GraphSet:
     """Those targets of the set that the ``roles`` name, as the task that they say; without any, the set as it is."""
-    if roles.labels == () or (roles.labels is None and roles.task is None):
-        return graphs
     own: dict[str, Sequence[Any]] = {}
     if graphs.y is not None:
         own = {"label": [graphs.classes[code] for code in graphs.y.tolist()]}
     elif graphs.targets is not None:
         own = dict(zip(graphs.target_names, graphs.targets.T.tolist(), strict=True))
+    if "labels" in roles.assumed:
+        roles = replace(roles, labels=tuple(name for name in roles.labels or () if name in own) or None)
+    if roles.labels == () or (roles.labels is None and roles.task in (None, _kind(graphs))):
+        return graphs
     for name in roles.labels or ():
         if name not in own and not (graphs.y is not None and name in CLASS_NAMES):
             got, expected = no_column(name, list(own))
             raise InputError(f"{graphs.name}: got {got}, expected {expected if own else 'none: it has no labels'}")
     wanted = own if graphs.y is not None else {name: own[name] for name in roles.labels or own}
+    if not wanted and "task" in roles.assumed:
+        return graphs
     if not wanted:
         raise InputError(f"{graphs.name}: got no labels, expected some for task {roles.task}")
     return _read_anew(graphs, wanted, roles.task, graphs.name)
+
+
+def _kind(graphs: GraphSet) -> str | None:
+    """The task that a set poses, as far as one need not look at its numbers."""
+    if graphs.y is not None:
+        return "classification"
+    binary = graphs.targets is not None and bool((np.isin(graphs.targets, (0, 1)) | np.isnan(graphs.targets)).all())
+    return None if graphs.targets is None else "multilabel" if binary else "regression"
 
 
 def _read_anew(graphs: GraphSet, columns: Mapping[str, Sequence[Any]], task: str | None, where: str) -> GraphSet:

@@ -42,6 +42,9 @@ SUFFIXES = (".csv", ".tsv", *TABLES, *FORMS, ".zip")
 
 TU_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
+COLUMNS = ("smiles", "id", "split", "weight", "group")
+"""Roles that only a column can have."""
+
 NAMED = "one that labels names (`sargnn data convert DATA OUT --labels COLUMN`)"
 
 Source = str | os.PathLike[str] | GraphSet | Iterable[Any]
@@ -55,6 +58,10 @@ def load(
     labels: Labels | None = None,
     task: str | None = None,
     smiles: str | None = None,
+    id: str | None = None,
+    split: str | None = None,
+    weight: str | None = None,
+    group: str | None = None,
     labelled: bool | None = True,
 ) -> GraphSet:
     r"""Read graphs.
@@ -85,6 +92,10 @@ def load(
         task: ``"classification"``, ``"multilabel"`` (several targets, each 0 or 1) or ``"regression"`` (measured
             numbers). By default it is seen from the values, and a note says what was assumed.
         smiles: the column of a CSV file that holds the molecules, if not called ``smiles``.
+        id: the column that says what to call each graph.
+        split: the column that says ``train``, ``validation`` or ``test`` of each graph.
+        weight: the column that says how much each graph counts in the loss.
+        group: the column whose equal values keep graphs together in one part of a split.
         labelled: whether every graph must have a class, or a target at least; False for graphs whose class is to be
             predicted. With None, no graph needs one, but molecules without a class, and graphs without any target, are
             left out where others have one.
@@ -99,7 +110,7 @@ def load(
     (2, 3, 2, ('-1', '1'))
     """
     names = _names_in(labels, source)
-    roles = Roles(() if labels is not None and names is None else names, task, smiles)
+    roles = Roles(() if labels is not None and names is None else names, task, smiles, id, split, weight, group)
     return read(source, Problems(), roles, values=None if names else labels, labelled=labelled)
 
 
@@ -115,6 +126,7 @@ def read(
     ``values``."""
     want = _Want(problems, roles, labelled and values is None)
     if isinstance(source, GraphSet):
+        want.check("GraphSet")
         graphs = chosen_again(source, roles)
     elif isinstance(source, str | os.PathLike):
         graphs = _by_name_or_path(os.fspath(source), want)
@@ -184,9 +196,12 @@ class _Want:
 
     def check(self, form: str) -> None:
         """Columns can be named only where columns have names."""
-        if self.roles.smiles and form != "molecules":
-            got = f"smiles: got {self.roles.smiles!r}"
-            raise InputError(f"{got}, expected none: only a CSV file of molecules has SMILES")
+        said = [(role, name) for role, name in self.roles.names(*COLUMNS) if role not in self.roles.assumed]
+        for role, name in said:
+            if role == "smiles" and form != "molecules":
+                raise InputError(f"smiles: got {name!r}, expected none: only a CSV file of molecules has SMILES")
+            if form in ("known set", "graph set", "TU folder", "TU zip", "GraphSet", "PyTorch Geometric list"):
+                raise InputError(f"{role}: got {name!r}, expected none: a {form} has no columns")
 
 
 def _by_name_or_path(source: str, want: _Want) -> GraphSet:
@@ -283,6 +298,7 @@ def _from_objects(source: Any, want: _Want) -> GraphSet:
     if not hasattr(items[0], "edge_index"):
         expected = "SMILES, an RDKit molecule, a NetworkX graph or PyTorch Geometric Data"
         raise InputError(f"{name}: got a {type(items[0]).__name__}, expected {expected}, in graph 0")
+    want.check("PyTorch Geometric list")
     return hide_truth(from_pyg(items, want.problems, name=name, roles=want.roles, labelled=want.labelled))
 
 

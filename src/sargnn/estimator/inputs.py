@@ -42,7 +42,7 @@ def _joined(sets: list[GraphSet]) -> GraphSet:
     joined["edges"] = np.concatenate([item.edges for item in sets], axis=1)
     for name in ("graph_names", "smiles"):
         joined[name] = tuple(chain.from_iterable(getattr(item, name) for item in sets))
-    return replace(first, **joined)
+    return replace(first, **joined, origin=None)
 
 
 def columns_of(y: Any) -> np.ndarray:

@@ -28,6 +28,8 @@ def task_of(graphs: GraphSet, kind: str | None = None) -> Task:
     >>> task_of(motifs(4)).names
     ('cycle', 'house')
     """
+    if kind is None and graphs.targets is not None and graphs.origin is not None:
+        kind = graphs.origin.roles.task
     if kind is not None:
         _check_kind(graphs, kind)
         return TASKS[kind].of(graphs)

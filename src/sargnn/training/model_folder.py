@@ -28,6 +28,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from sargnn.data.features.encoder import Encoder
+from sargnn.data.roles import Roles
 from sargnn.errors import InputError
 from sargnn.files import is_leftover, write_csv, write_file
 from sargnn.nn.graph_model import GraphModel
@@ -80,11 +81,12 @@ def load_untrained(folder: Path, model: str | None = None) -> TrainedModel:
         settings = Settings.from_json(content["settings"])
         encoder = Encoder.from_json(content["encoder"])
         task = task_from_json(content)
+        roles = Roles.from_json(content.get("roles", {}))
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: got no valid field {error}, expected settings, encoder and classes") from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-    return TrainedModel.untrained(settings, encoder, task)
+    return TrainedModel.untrained(settings, encoder, task, roles)
 
 
 def _check_name(name: object, expected: str | None) -> None:
@@ -125,6 +127,7 @@ def _config(trained: TrainedModel) -> dict[str, Any]:
         "features": list(trained.encoder.feature_names),
         "edge_features": list(trained.encoder.edge_feature_names),
         "encoder": trained.encoder.to_json(),
+        **({"roles": known} if (known := trained.roles.to_json()) else {}),
     }
 
 

@@ -6,28 +6,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import repeat
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sargnn.console import note
 from sargnn.data.graphs import GraphSet
+from sargnn.data.origin import SourceRows
 from sargnn.data.problems import Problems, shown
 from sargnn.data.roles import USUAL, Roles
 from sargnn.data.sources import read
 from sargnn.data.splits import Fold
 from sargnn.errors import InputError
-from sargnn.files import write_csv
 from sargnn.pages.explanations import Explanation
-from sargnn.tasks import Task
 from sargnn.training.hardware import find_device
 from sargnn.training.model_folder import load_model, read_training
 from sargnn.training.run import parts_of
 from sargnn.training.trained_model import Prediction, TrainedModel
 
-__all__ = ["OpenRun", "explain_graphs", "open_run", "write_predictions"]
+__all__ = ["OpenRun", "explain_graphs", "open_run"]
 
 SHOWN_LABELS = 5
 """Unknown labels that a message names."""
@@ -43,8 +40,20 @@ class OpenRun:
     """The whole set."""
     index: np.ndarray
     """int64 [K]: the graphs that were asked for, without those that the model cannot read."""
-    left_out: int
-    """Graphs that were asked for and that the model cannot read."""
+    reasons: Mapping[int, str]
+    """Of the graphs that were asked for and that the model cannot read, why."""
+    all_graphs: bool
+    """Whether all graphs were asked for."""
+
+    @property
+    def left_out(self) -> int:
+        """How many graphs were asked for that the model cannot read."""
+        return len(self.reasons)
+
+    @property
+    def rows(self) -> SourceRows | None:
+        """The rows of the input, if it has some."""
+        return self.graphs.origin.rows if self.graphs.origin else None
 
     @cached_property
     def parts(self) -> dict[str, np.ndarray]:
@@ -84,8 +93,9 @@ def open_run(
     (19, 2)
     """
     trained = load_model(run, find_device(device), model=model)
+    known = roles.or_else(trained.known_roles)
     # Parts are of the set as it was trained on, without the molecules that have no class.
-    graphs = read(data, Problems(), roles, labelled=labelled or (None if part != "all" else False))
+    graphs = read(data, Problems(), known, labelled=labelled or (None if part != "all" else False))
     told = read_training(run).get("notes", []) if graphs.notes else ()
     for text in graphs.notes:
         if text in told:  # at the training
@@ -96,27 +106,9 @@ def open_run(
     index = _index_of(part, run, trained, graphs)
     if only is not None:
         index = _only(only, graphs, index)
-    readable = _readable(trained, graphs, index)
-    return OpenRun(run, trained, graphs, readable, len(index) - len(readable))
-
-
-def write_predictions(
-    file: Path,
-    task: Task,
-    values: np.ndarray,
-    graphs: GraphSet,
-    index: np.ndarray,
-    more: Mapping[str, Sequence[Any]] | None = None,
-) -> None:
-    """Write a CSV file of the graphs at ``index``: number, columns of the task, more columns, name if there is one.
-
-    ``values`` [K, ...]: the predictions for these graphs. ``more``: further columns [K] by name.
-    """
-    names, more = graphs.graph_names, more or {}  # names of every graph or of none
-    header = ["graph", *task.columns(), *more, *(["graph_name"] if names else [])]
-    others = zip(*more.values(), strict=True) if more else repeat(())
-    cells = zip(index.tolist(), values, others, strict=False)
-    write_csv(file, header, ([g, *task.cells(value), *other, *names[g : g + 1]] for g, value, other in cells))
+    reasons = _reasons(trained, graphs, index)
+    readable = np.array([g for g in index.tolist() if g not in reasons], np.int64)
+    return OpenRun(run, trained, graphs, readable, reasons, part == "all" and only is None)
 
 
 def explain_graphs(
@@ -190,15 +182,17 @@ def _only(wanted: Sequence[int], graphs: GraphSet, index: np.ndarray) -> np.ndar
     return np.array(list(dict.fromkeys(wanted)))
 
 
-def _readable(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> np.ndarray:
-    """The graphs at ``index`` without those that have labels unknown to the model: one must not cost all others."""
+def _reasons(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> dict[int, str]:
+    """Why some of the graphs at ``index`` cannot be read, by graph: labels that the model does not know. One such graph
+    must not cost all others."""
     strange, labels = trained.encoder.strange(graphs)
     left_out = index[strange[index]]
     if not len(left_out):
-        return index
+        return {}
     some = ", ".join(map(shown, labels[:SHOWN_LABELS])) + (", ..." if len(labels) > SHOWN_LABELS else "")
-    why = f"labels that the model was not trained on ({some}), first in {graphs.called(int(left_out[0]))}"
+    why = f"labels that the model was not trained on ({some})"
+    first = f"{why}, first in {graphs.called(int(left_out[0]))}"
     if len(left_out) == len(index):
-        raise InputError(f"{graphs.name}: got no graph without {why}, expected some")
-    note(f"left out {len(left_out)} of {len(index)} graphs: {why}")
-    return np.asarray(index[~strange[index]])
+        raise InputError(f"{graphs.name}: got no graph without {first}, expected some")
+    note(f"left out {len(left_out)} of {len(index)} graphs: {first}")
+    return dict.fromkeys(left_out.tolist(), f"got {why}")

@@ -15,6 +15,7 @@ from sargnn import metrics
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import PARTS, GraphSet
+from sargnn.data.roles import USUAL
 from sargnn.data.splits import Fold, holdout, official
 from sargnn.errors import InputError
 from sargnn.files import write_file
@@ -115,7 +116,8 @@ class TrainingRun:
         task = task.fitted(targets[fold.train], settings.training.number_loss)
         resumed = folder if folder is not None and model_folder.prepare(folder, resume) else None
         if resumed is None:
-            trained = TrainedModel.untrained(settings, Encoder.fit(settings.data, graphs, fold.train), task)
+            roles = graphs.origin.roles if graphs.origin else USUAL
+            trained = TrainedModel.untrained(settings, Encoder.fit(settings.data, graphs, fold.train), task, roles)
         else:
             trained = _same_run(resumed, graphs, settings, fold)
         data = trained.tensors(graphs, device, often=True)
@@ -234,7 +236,7 @@ def _same_run(folder: Path, graphs: GraphSet, settings: Settings, fold: Fold) ->
             raise InputError(f"{folder}: got {key} = {value}, expected {before.get(key)} as it was started with")
     if record["split"] != _split(fold):
         raise InputError(f"{folder}: got another split, expected the one it was started with (its training.json)")
-    return TrainedModel(settings, trained.encoder, trained.task, trained.model)
+    return TrainedModel(settings, trained.encoder, trained.task, trained.model, trained.roles)
 
 
 def _split(fold: Fold) -> dict[str, list[int]]:

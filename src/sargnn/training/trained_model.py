@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +13,7 @@ from sargnn.batching.tensor_set import TensorSet, tensor_set
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.problems import Problems
+from sargnn.data.roles import USUAL, Roles
 from sargnn.data.sources import Source, read
 from sargnn.errors import InputError
 from sargnn.explain.effects import outputs_without_each_node
@@ -95,23 +96,30 @@ class TrainedModel:
     encoder: Encoder
     task: Task
     model: GraphModel
+    roles: Roles = USUAL
+    """What the columns of the input were for, so that other commands find them again."""
 
     @classmethod
-    def untrained(cls, settings: Settings, encoder: Encoder, task: Task) -> TrainedModel:
+    def untrained(cls, settings: Settings, encoder: Encoder, task: Task, roles: Roles = USUAL) -> TrainedModel:
         """The model of ``settings`` with weights drawn from its seed."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.training.seed)
             widths = {"edge_inputs": encoder.edge_width, "graph_inputs": encoder.graph_width}
             model = find_system(settings.name).model.build(settings.model, encoder.width, task.outputs, **widths)
         model.link = task.link
-        return cls(settings, encoder, task, model)
+        return cls(settings, encoder, task, model, roles)
+
+    @property
+    def known_roles(self) -> Roles:
+        """What columns of other inputs are for, as far as the model can know."""
+        return USUAL.or_else(replace(self.roles, task=self.task.kind))
 
     def read(self, source: Source) -> GraphSet:
         """The graphs of anything that :func:`sargnn.load` takes; graphs that cannot be read are left out and told."""
         if isinstance(source, GraphSet):
             return source
         problems = Problems()
-        graphs = read(source, problems, labelled=False)
+        graphs = read(source, problems, self.known_roles, labelled=False)
         if problems.left_out:
             some = f"left out {len(problems.left_out)} of {len(graphs) + len(problems.left_out)} graphs"
             warnings.warn(f"{some}, first: {problems.left_out[0]}", stacklevel=3)

@@ -30,6 +30,7 @@ from sargnn.data.graphs import GraphSet, pointers, sort_edges
 from sargnn.data.io.columns import Column, GrowingArray, natural_order, text_of
 from sargnn.data.io.graph_fields import GraphFields
 from sargnn.data.io.graph_records import NAME_LENGTH, ChunkColumns, GraphChunk, Record, chunk_of
+from sargnn.data.origin import Origin, SourceRows
 from sargnn.data.problems import Problem, Problems, merged_note, shown
 from sargnn.data.roles import USUAL, Roles
 
@@ -92,6 +93,8 @@ class Assembler:
         self._edge_counts: list[np.ndarray] = []
         self._edges = GrowingArray(np.int32, 2)
         self._merged = 0
+        self._roles, self._rows = roles, dict[str, list[Any]]()
+        """What the columns of the graphs are for, and all their values as they were written."""
         self._graph_fields = GraphFields(problems, roles)
         self._node_names: list[np.ndarray | None] = []
 
@@ -101,6 +104,9 @@ class Assembler:
         self._sizes.append(np.bincount(chunk.nodes.graph, minlength=count))
         rows = self._add_edges(chunk, count)
         graph_columns, node_columns = dict(chunk.graphs.columns), dict(chunk.nodes.columns)
+        for name in graph_columns.keys() | self._rows.keys():
+            values = self._rows.setdefault(name, [None] * self.graphs)
+            values += graph_columns.get(name, [None] * count)
         self._graph_fields.take(graph_columns, chunk.graph_names, partial(self._tell, chunk.graphs))
         names = node_columns.pop("node_name", None)
         names = chunk.node_names if names is None else ["" if name is None else text_of(name) for name in names]
@@ -168,6 +174,7 @@ class Assembler:
             edges=self._edges.take().T,
             node_names=self._all_node_names(),
             notes=tuple(self._notes()),
+            origin=Origin(self._roles, SourceRows(self._rows, np.arange(self.graphs))),
             **fields,
         )
 

@@ -19,6 +19,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.assembler import assemble_records
 from sargnn.data.io.columns import NUMBER
@@ -26,6 +28,7 @@ from sargnn.data.io.graph_fields import CLASS_NAMES, no_column
 from sargnn.data.io.graph_records import Record
 from sargnn.data.io.table_files import CsvTable
 from sargnn.data.io.targets import is_given
+from sargnn.data.origin import Origin, SourceRows
 from sargnn.data.problems import Problems, refused, shown
 from sargnn.data.roles import USUAL, Roles
 from sargnn.errors import InputError
@@ -61,30 +64,42 @@ def read_molecule_table(
 ) -> GraphSet:
     """The same of the rows of any table."""
     path = table.path
-    column = _column(table, roles.smiles) if roles.smiles else table.column(*SMILES_NAMES)
-    if column is None:
+    found, notes = _found_roles(table, roles, labelled)
+    reader = _Molecules(table, found, problems)
+    records, of_graphs = reader.records(labelled), replace(found, smiles=None)
+    graphs = assemble_records(path.stem, records, problems, roles=of_graphs, labelled=bool(labelled), file=str(path))
+    notes = notes if graphs.classes else []
+    return replace(graphs, notes=(*notes, *graphs.notes), smiles=tuple(reader.smiles), origin=reader.origin())
+
+
+def _found_roles(table: CsvTable, roles: Roles, labelled: bool | None) -> tuple[Roles, list[str]]:
+    """The roles with the columns that the table has, as it spells them; what was guessed, in words."""
+
+    def place(role: str, name: str) -> int | None:
+        if (column := table.column(name)) is None and role not in roles.assumed:
+            raise refused("got {}, expected {}".format(*no_column(name, table.header)), table.path, 1, field=name)
+        return column
+
+    own = {role: place(role, name) for role, name in roles.names("smiles", "id", "split", "weight", "group")}
+    smiles = own.get("smiles")
+    smiles = table.column(*SMILES_NAMES) if smiles is None else smiles
+    if smiles is None:
         columns = ", ".join(map(shown, table.header))
-        raise refused(f"got columns {columns}, expected one called 'smiles' that holds SMILES", path, 1)
-    labels = [_column(table, name) for name in roles.labels or ()]
-    if column in labels:
-        raise refused(f"got {shown(table.header[column])} as a label, expected another: it holds the SMILES", path, 1)
-    notes = []
-    if roles.labels is None and (named := table.column(*CLASS_NAMES)) is not None:
-        labels = [named]
-    elif roles.labels is None:
-        labels = _guessed_labels(table, column)
-        notes = [f"took {shown(table.header[label])} as the class" for label in labels]
-    found = replace(roles, smiles=None, labels=tuple(table.header[label] for label in labels))
-    records = _records(table, column, labels, problems, labelled)
-    graphs = assemble_records(path.stem, records, problems, roles=found, labelled=bool(labelled), file=str(path))
-    return replace(graphs, notes=(*(notes if graphs.classes else ()), *graphs.notes), smiles=graphs.graph_names)
-
-
-def _column(table: CsvTable, name: str) -> int:
-    """Where a column stands; if it does not, those that are there are told."""
-    if (column := table.column(name)) is None:
-        raise refused("got {}, expected {}".format(*no_column(name, table.header)), table.path, 1, field=name)
-    return column
+        raise refused(f"got columns {columns}, expected one called 'smiles' that holds SMILES", table.path, 1)
+    labels = [column for role, name in roles.names("labels") if (column := place(role, name)) is not None]
+    if smiles in labels:
+        raise refused(
+            f"got {shown(table.header[smiles])} as a label, expected another: it holds the SMILES", table.path, 1
+        )
+    notes: list[str] = []
+    if roles.labels is None or ("labels" in roles.assumed and not labels and labelled):
+        if (named := table.column(*CLASS_NAMES)) is not None:
+            labels = [named]
+        else:
+            labels = _guessed_labels(table, {smiles, *own.values()})
+            notes = [f"took {shown(table.header[label])} as the class" for label in labels]
+    names = {role: table.header[column] for role, column in {**own, "smiles": smiles}.items() if column is not None}
+    return Roles(tuple(table.header[label] for label in labels), roles.task, **names, assumed=roles.assumed), notes
 
 
 def load_rdkit() -> Any:
@@ -96,10 +111,10 @@ def load_rdkit() -> Any:
     return Chem
 
 
-def _guessed_labels(table: CsvTable, smiles: int) -> list[int]:
-    """The only column beside the SMILES whose values repeat: each comes twice or more, on average. Failing that, all
-    columns where they hold nothing but 0, 1 and gaps, or the only column where it holds numbers."""
-    columns = [i for i, name in enumerate(table.header) if name and i != smiles]
+def _guessed_labels(table: CsvTable, known: set[int | None]) -> list[int]:
+    """The only column beside those ``known`` whose values repeat: each comes twice or more, on average. Failing that,
+    all columns where they hold nothing but 0, 1 and gaps, or the only column where it holds numbers."""
+    columns = [i for i, name in enumerate(table.header) if name and i not in known]
     distinct: dict[int, set[str]] = {column: set() for column in columns}
     count = 0
     for _, row in _first_look(table):
@@ -120,23 +135,51 @@ def _first_look(table: CsvTable) -> Iterator[tuple[int, list[str]]]:
     return table.again().rows()
 
 
-def _records(
-    table: CsvTable, smiles: int, labels: list[int], problems: Problems, labelled: bool | None
-) -> Iterator[Record]:
-    chem = load_rdkit()
-    wanted = ", ".join(shown(table.header[label]) for label in labels[:3]) + (", ..." if len(labels) > 3 else "")
-    partly = labelled is not False and any(is_given(row[label]) for _, row in _first_look(table) for label in labels)
-    for line, row in table.rows():
-        where = {"file": str(table.path), "line": line, "field": table.header[smiles]}
-        text = row[smiles].strip()
-        molecule, reason = _parse(chem, text)
-        if molecule is None:
-            problems.leave_out(f"{shown(text, 80)} ({reason})", "a molecule in SMILES", **where)
-        elif partly and not any(is_given(row[label]) for label in labels):
-            problems.leave_out(f"no {'class' if len(labels) == 1 else 'value'} in {wanted}", "one", **where)
-        else:
-            attributes = {table.header[label]: row[label] for label in labels}
-            yield replace(_record(molecule, text), attributes=attributes, file=str(table.path), line=line)
+class _Molecules:
+    """Reads the rows of a table, and remembers which of them are molecules."""
+
+    def __init__(self, table: CsvTable, roles: Roles, problems: Problems) -> None:
+        self.table, self.roles, self.problems = table, roles, problems
+        self.smiles: list[str] = []
+        """Of the molecules that could be read."""
+        self._graph: list[int] = []
+        self._cells: list[list[str]] = []
+        self._reasons: dict[int, str] = {}
+
+    def origin(self) -> Origin:
+        """What came of each row."""
+        columns = zip(self.table.header, zip(*self._cells, strict=True), strict=False)
+        rows = SourceRows({name: cells for name, cells in columns if name}, np.array(self._graph), self._reasons)
+        return Origin(self.roles, rows)
+
+    def records(self, labelled: bool | None) -> Iterator[Record]:
+        """The molecules; unless none is to be ``labelled``, those without a label are left out if others have one."""
+        chem, table = load_rdkit(), self.table
+        place = {name: i for i, name in enumerate(table.header)}
+        labels = [place[name] for _, name in self.roles.names("labels")]
+        wanted = [*self.roles.names("labels", "id", "split", "weight", "group")]
+        smiles = place[self.roles.smiles or ""]
+        partly = labelled is not False and any(is_given(row[i]) for _, row in _first_look(table) for i in labels)
+        for line, row in table.rows():
+            where = {"file": str(table.path), "line": line, "field": table.header[smiles]}
+            text = row[smiles].strip()
+            molecule, reason = _parse(chem, text)
+            self._cells.append(row)
+            self._graph.append(-1)
+            if molecule is None:
+                self._leave_out(f"{shown(text, 80)} ({reason})", "a molecule in SMILES", **where)
+            elif partly and not any(is_given(row[label]) for label in labels):
+                some = ", ".join(shown(table.header[label]) for label in labels[:3]) + (", ..." if labels[3:] else "")
+                self._leave_out(f"no {'class' if len(labels) == 1 else 'value'} in {some}", "one", **where)
+            else:
+                self._graph[-1] = len(self.smiles)
+                self.smiles.append(text)
+                attributes = {name: row[place[name]] for _, name in wanted}
+                yield replace(_record(molecule, text), attributes=attributes, file=str(table.path), line=line)
+
+    def _leave_out(self, got: str, expected: str, **where: Any) -> None:
+        self._reasons[len(self._graph) - 1] = f"got {got}, expected {expected}"
+        self.problems.leave_out(got, expected, **where)
 
 
 def read_molecule(text: str) -> Record:
