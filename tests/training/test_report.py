@@ -48,7 +48,11 @@ def test_distances_are_those_of_test_graphs_from_training_graphs(run: TrainingRu
     vectors = run.trained.vectors(run.graphs).astype(float)
     pairs = np.linalg.norm(vectors[FOLD.test][:, None] - vectors[None, FOLD.train], axis=2)
     assert report.distances is not None
-    np.testing.assert_allclose(report.distances, pairs.min(axis=1), atol=1e-4)
+    np.testing.assert_allclose(report.distances[:, 0], pairs.min(axis=1), atol=1e-4)
+    assert run.prediction is not None
+    assert run.graphs.y is not None
+    wrong = run.prediction.predicted[FOLD.test] != run.graphs.y[FOLD.test]
+    np.testing.assert_array_equal(report.distances[:, 1], wrong)
     assert "Can it be trusted on new graphs?" in run.page
 
 

@@ -63,6 +63,7 @@ def test_molecules_are_compared_by_tanimoto_similarity(tmp_path: Path) -> None:
     assert columns["similarity_1"][0] == 1
     assert columns["nearest_1"][0] == "CCO"
     assert list(columns)[:2] == ["nearest_1", "similarity_1"]
+    assert reference_of(train_set).trust(list(NEW)).columns() == columns
 
 
 def test_scaffolds_and_elements_that_no_training_molecule_has_are_named(tmp_path: Path) -> None:
@@ -126,6 +127,15 @@ def test_the_spread_is_that_of_the_members() -> None:
 def test_percentiles_of_many_training_graphs_are_of_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "COMPARED", 7)
     assert len(reference_of(shapes()).distances) == 7
+
+
+def test_of_many_training_graphs_some_are_kept_and_all_their_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEPT", 2)
+    graphs = labelled(shapes())
+    reference = reference_of(graphs)
+    assert reference.points.shape[0] == len(reference.names) == 2
+    assert reference.categories["edge"] == tuple(sorted(graphs.edge_label_names))
+    assert len(set(reference.trust(graphs).nearest[0])) == 2
 
 
 def test_a_saved_reference_says_the_same(folder: Path, tmp_path: Path) -> None:

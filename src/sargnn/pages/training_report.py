@@ -72,8 +72,8 @@ class TrainingReport:
     command: str | None = None
     """What to type to have this run again."""
     distances: np.ndarray | None = None
-    """float64, of the headline's part: how far each graph is from the nearest training graph; none where the part was
-    trained on."""
+    """float64 [K, 2], of some graphs of the headline's part: how far each is from the nearest training graph, and
+    whether its prediction is wrong (1); none where the part was trained on."""
     similarity: bool = False
     """Whether distances are 1 less a similarity, as those of molecules."""
 
@@ -110,8 +110,7 @@ def _trust(report: TrainingReport) -> dict[str, Any] | None:
     """The nearest and the farthest third of the graphs, and a chart of all three; none of fewer than three graphs."""
     if report.distances is None or len(report.distances) < THIRDS:
         return None
-    wrong = ~report.task.right(report.targets, report.values)
-    groups = distance_groups(report.distances, wrong, THIRDS)
+    groups = distance_groups(report.distances[:, 0], report.distances[:, 1], THIRDS)
     chart = _chart(error_by_distance(groups, similarity=report.similarity), "trust")
     return {"nearest": groups[0], "farthest": groups[-1], "chart": chart}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from sargnn.training.run import TrainingRun
 
 __all__ = ["training_report"]
+
+COMPARED = 2000
+"""Graphs whose distance from the training graphs is shown: of more, so many are drawn."""
 
 
 def training_report(run: TrainingRun) -> TrainingReport:
@@ -42,16 +45,21 @@ def training_report(run: TrainingRun) -> TrainingReport:
         versions=versions(),
         notes=run.told,
         command=run.command,
-        **_distances(run, part, index),
+        distances=_distances(run, part, index),
+        similarity=run.trust_reference.similarity,
     )
 
 
-def _distances(run: TrainingRun, part: str, index: np.ndarray) -> dict[str, Any]:
-    """How far the graphs at ``index`` are from the training graphs, unless they are these."""
+def _distances(run: TrainingRun, part: str, index: np.ndarray) -> np.ndarray | None:
+    """float64 [K, 2]: of the graphs at ``index``, at most :data:`COMPARED` of them, the distance from the nearest
+    training graph and whether the prediction is wrong; none where the part is that of the training graphs."""
     if part == "train":
-        return {}
-    distances = run.trust_reference.nearest(run.graphs.subset(index))[0]
-    return {"distances": distances[:, 0], "similarity": run.trust_reference.similarity}
+        return None
+    some = np.sort(np.random.default_rng(0).permutation(index)[:COMPARED])
+    assert run.prediction is not None
+    targets = run.trained.task.targets(run.graphs)[some]
+    wrong = ~run.trained.task.right(targets, run.prediction.values[some])
+    return np.stack([run.trust_reference.nearest(run.graphs.subset(some))[0][:, 0], wrong], axis=1)
 
 
 def _gallery(

@@ -168,7 +168,7 @@ class TrainingRun:
     @cached_property
     def trust_reference(self) -> TrustReference:
         """What new graphs are compared with, to tell how far they are from the training graphs."""
-        return TrustReference.of(self.trained, self.graphs, self.fold.train)
+        return TrustReference.of(self.trained, self.graphs, self.fold.train, self.data)
 
     @cached_property
     def parts(self) -> dict[str, np.ndarray]:

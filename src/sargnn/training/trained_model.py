@@ -151,8 +151,12 @@ class TrainedModel:
     def vectors(self, graphs: Source) -> np.ndarray:
         """float32 [G, d]: the vector of each graph that the last layers classify."""
         data = self.tensors(self.read(graphs), next(self.model.parameters()).device)
+        return self.vectors_of_tensors(data, np.arange(len(data)))
+
+    def vectors_of_tensors(self, data: TensorSet, index: np.ndarray) -> np.ndarray:
+        """The same for the encoded graphs at ``index``."""
         with inference(self.model, data.device):
-            batches = (data.batch(index, self.model.layouts) for index in chunks(data, np.arange(len(data))))
+            batches = (data.batch(some, self.model.layouts) for some in chunks(data, index))
             return torch.cat([self.model.encode(batch).graph for batch in batches]).cpu().numpy()
 
     def saliency(self, graphs: Source, rule: str = "mean") -> np.ndarray:

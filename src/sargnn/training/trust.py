@@ -21,10 +21,12 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from sargnn.batching.tensor_set import TensorSet
 from sargnn.data.descriptors import fingerprints, smiles_of
 from sargnn.data.graphs import GraphSet
 from sargnn.data.scaffolds import scaffolds
-from sargnn.data.set_chunks import Element
+from sargnn.data.set_chunks import Element, SetChunks
+from sargnn.data.sources import Source
 from sargnn.errors import InputError
 from sargnn.training.model_folder import WEIGHTS, read_tensors, write_tensors
 from sargnn.training.neighbours import nearest_molecules, nearest_vectors
@@ -33,8 +35,11 @@ from sargnn.training.trained_model import Prediction, TrainedModel
 __all__ = ["FILE", "Trust", "TrustReference", "load_trust", "save_trust"]
 
 FILE = "trust.safetensors"
+ELEMENTS: tuple[Element, Element] = ("node", "edge")
 NEAREST = 3
 """Training graphs that are named for each prediction."""
+KEPT = 100_000
+"""Training graphs that are kept: of more, so many are drawn."""
 COMPARED = 5000
 """Training graphs whose own distances make the percentiles: of more, so many are drawn."""
 
@@ -104,16 +109,20 @@ class TrustReference:
     """The labels that training graphs have, of ``node`` and of ``edge``."""
 
     @classmethod
-    def of(cls, trained: TrainedModel, graphs: GraphSet, train: np.ndarray) -> TrustReference:
-        """Of the graphs at ``train``, which the model was fitted to."""
-        chosen = graphs.subset(train)
-        points = _fingerprints(chosen)
+    def of(
+        cls, trained: TrainedModel, graphs: GraphSet, train: np.ndarray, data: TensorSet | None = None
+    ) -> TrustReference:
+        """Of the graphs at ``train``, which the model was fitted to; ``data``: all graphs as the model encodes them."""
+        kept = train if len(train) <= KEPT else np.sort(np.random.default_rng(0).permutation(train)[:KEPT])
+        smiles = [graphs.smiles[g] for g in kept.tolist()] if graphs.smiles else []
+        points = _fingerprints(smiles)
         by: Literal["fingerprints", "vectors"] = "vectors" if points is None else "fingerprints"
         if points is None:
-            points = trained.vectors(chosen)
-        names = tuple(graphs.graph_names[g] if graphs.graph_names else str(g) for g in train.tolist())
-        known = () if by == "vectors" else tuple(sorted(set(scaffolds(chosen.smiles))))
-        categories = {of: tuple(sorted(set().union(*_labels_of(chosen, of)))) for of in ("node", "edge")}
+            encoded = data or trained.tensors(graphs, next(trained.model.parameters()).device)
+            points = trained.vectors_of_tensors(encoded, kept)
+        names = tuple(graphs.graph_names[g] if graphs.graph_names else str(g) for g in kept.tolist())
+        known = () if by == "vectors" else tuple(sorted(set(scaffolds(smiles))))
+        categories: dict[str, tuple[str, ...]] = {of: _labels_in(graphs, train, of) for of in ELEMENTS}
         return cls(trained, by, points, names, np.sort(_own_distances(by, points)), known, categories)
 
     @property
@@ -126,12 +135,14 @@ class TrustReference:
         points = fingerprints(smiles_of(graphs, "trust is")) if self.similarity else self.trained.vectors(graphs)
         return _nearest(self.by, points, self.points, NEAREST)
 
-    def trust(self, graphs: GraphSet, prediction: Prediction | None = None) -> Trust:
-        """What speaks for and against the ``prediction`` for these graphs, which is made if it is not given."""
+    def trust(self, data: Source, prediction: Prediction | None = None) -> Trust:
+        """What speaks for and against the ``prediction`` for these graphs, or for what :func:`sargnn.load` takes; it is
+        made if it is not given."""
+        graphs = self.trained.read(data)
         prediction = prediction or self.trained.predict(graphs)
         distances, index = self.nearest(graphs)
         known = {of: set(names) for of, names in self.categories.items()}
-        unseen = zip(*([own - known[of] for own in _labels_of(graphs, of)] for of in ("node", "edge")), strict=True)
+        unseen = zip(*([own - known[of] for own in _labels_of(graphs, of)] for of in ELEMENTS), strict=True)
         spread = prediction.spread
         return Trust(
             tuple(tuple(self.names[t] for t in row) for row in index.tolist()),
@@ -183,10 +194,10 @@ def load_trust(folder: Path | str, trained: TrainedModel) -> TrustReference:
     )  # fmt: skip
 
 
-def _fingerprints(graphs: GraphSet) -> np.ndarray | None:
+def _fingerprints(smiles: Sequence[str]) -> np.ndarray | None:
     """uint8 [G, bits / 8], or none where graphs are not molecules, or RDKit is missing: training must not fail then."""
     try:
-        return fingerprints(graphs.smiles) if graphs.smiles else None
+        return fingerprints(smiles) if smiles else None
     except InputError:
         return None
 
@@ -203,6 +214,11 @@ def _own_distances(by: str, points: np.ndarray) -> np.ndarray:
     chosen = np.random.default_rng(0).permutation(len(points))[:COMPARED]
     distances, index = _nearest(by, points[chosen], points, 2)
     return np.asarray(np.where(index[:, 0] == chosen, distances[:, 1], distances[:, 0]))
+
+
+def _labels_in(graphs: GraphSet, index: np.ndarray, of: Element) -> tuple[str, ...]:
+    """The names of the labels that the graphs at ``index`` have, chunk by chunk."""
+    return tuple(sorted(set().union(*(own for some in SetChunks(graphs, index) for own in _labels_of(some, of)))))
 
 
 def _labels_of(graphs: GraphSet, of: Element) -> list[set[str]]:

@@ -159,6 +159,7 @@ def test_a_model_trained_with_them_predicts_from_smiles_and_refuses_other_graphs
     trained = load_model(tmp_path / "run")
     whole, graphs = trained.predict(load(molecules)).values, load(molecules)
     np.testing.assert_allclose(trained.predict(graphs.subset([3, 20])).values, whole[[3, 20]], rtol=1e-5)
+    np.testing.assert_allclose(trained.predict([SMILES[3], SMILES[20]]).values, whole[[3, 20]], rtol=1e-5)
     replace(graphs, smiles=()).save(tmp_path / "plain")
     line = error_of("predict", tmp_path / "run", tmp_path / "plain", "--out", tmp_path / "none.csv")
     assert "got graphs without SMILES, expected molecules" in line
