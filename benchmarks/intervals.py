@@ -12,9 +12,7 @@ trained model they are alike. Both are done for intervals of one width and for t
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,14 +28,6 @@ from sargnn.training.run import TrainingRun
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 DEALS = 200
-
-
-def read(file: Path, target: str) -> sargnn.GraphSet:
-    """Molecules with one column of numbers."""
-    graphs = sargnn.load(file, labelled=False)
-    with file.open(newline="") as lines:
-        numbers = [[float(row[target])] for row in csv.DictReader(lines)]
-    return replace(graphs, y=None, classes=(), targets=np.array(numbers), target_names=(target,))
 
 
 def measure(graphs: sargnn.GraphSet, fold: Fold, model: str, values: dict[str, Any], seed: int) -> dict[str, Any]:
@@ -91,6 +81,8 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def _mean(values: list[float]) -> str:
+    if not np.isfinite(values).all():
+        return "infinite"
     spread = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
     return f"{np.mean(values):.3f} ± {spread:.3f}"
 
@@ -106,7 +98,7 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="only sum up the rows that are there")
     options = parser.parse_args()
     if not options.table:
-        graphs = read(options.data, options.target)
+        graphs = sargnn.load(options.data, labels=options.target, task="regression")
         values = {} if options.epochs is None else {"training.epochs": options.epochs}
         facts = {"data": graphs.name, "fingerprint": graphs.fingerprint, "model": options.model, **values}
         strata = Regression.of(graphs).strata(graphs.targets)

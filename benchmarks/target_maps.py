@@ -4,8 +4,8 @@
     python benchmarks/target_maps.py tox21.csv --targets NR-AhR SR-MMP --out results/target-maps.jsonl
     python benchmarks/target_maps.py --table --out results/target-maps.jsonl
 
-*Models*: ``sargnn-plus``, which has one memory and one saliency for all targets; and the same with one memory slot per
-target (:class:`TargetSlots`): a memory read, a saliency, a pooled vector and a classifier of its own for each.
+*Models*: ``sargnn-plus``, which has one memory and one saliency for all targets; and the same with ``model.slots =
+target``: a memory read, a saliency, a pooled vector and a classifier of its own for each.
 
 *Maps*: ``saliency``, of the model (of slots: that of the target's slot); ``contribution``, of each node to the target
 through the readout, at the last layer; ``gradient x input``; ``effect``, by removing the node.
@@ -20,28 +20,26 @@ are predicted to have the target; ``drop_random``: a random tenth.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
 import sargnn
-from sargnn.batching import Batch, PackedBatch
+from sargnn.batching import PackedBatch
 from sargnn.batching.tensor_set import TensorSet
 from sargnn.bench.rows import conditions
+from sargnn.data.problems import Problems
+from sargnn.data.roles import Roles
+from sargnn.data.sources import read
 from sargnn.explain.masking import hard_mask, induced
 from sargnn.explain.metrics import node_aucs
-from sargnn.nn.graph_model import Encoding, GraphModel
-from sargnn.nn.memory import GraphNeuralMemory, perceptron
-from sargnn.nn.model import SARGNN, ModelConfig
-from sargnn.systems import SYSTEMS
+from sargnn.nn.graph_model import GraphModel
 from sargnn.tasks import Multilabel
 from sargnn.training.run import TrainingRun
 
@@ -49,61 +47,6 @@ TREE, MOTIF = 20, 5
 HOUSE = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4)]
 CYCLE = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]
 REMOVED = 0.1
-
-
-@dataclass(frozen=True)
-class TargetSlotsConfig(ModelConfig):
-    """The values of ``sargnn-plus``."""
-
-
-for _name, _value in SYSTEMS["sargnn-plus"].values.items():
-    setattr(TargetSlotsConfig, _name, _value)
-
-
-class TargetSlots(SARGNN):
-    """SARGNN with the salient readout, in which each target reads memory and saliency of its own after the last layer.
-    The saliencies that it gives are those of the targets, in their order."""
-
-    def __init__(self, config: Any, inputs: int, classes: int, edge_inputs: int = 0, graph_inputs: int = 0) -> None:
-        super().__init__(config, inputs, classes, edge_inputs, graph_inputs)
-        c, self.last = config, self.memory_layers[-1]
-        del self.memory_layers[-1], self.last
-        self.readout_saliency = None
-        sizes = (c.memory_width, c.attention_width, c.iterations, c.memory_heads)
-        self.slot_memory = nn.ModuleList(GraphNeuralMemory(c.hidden, *sizes) for _ in range(classes))
-        self.slot_saliency = nn.ModuleList(self.make_saliency(c.hidden) for _ in range(classes))
-        self.head = SlotHeads(self.readout.width(c.hidden, c.memory_width), c.hidden, classes, c.dropout)
-
-    def encode(self, batch: Batch) -> Encoding:
-        memory, h = self.layers(batch)
-        slots = [read(h, memory, batch) for read in self.slot_memory]
-        saliency = [find(slot, h, batch) for find, slot in zip(self.slot_saliency, slots, strict=True)]
-        vectors = [self.readout.vector(h, None, s, batch) for s in saliency]
-        return Encoding(torch.cat(vectors, dim=-1), h, tuple(saliency))
-
-    def layers(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The memory and the node features after the last layer, as in :meth:`SARGNN.encode`."""
-        assert self.initial_memory is not None
-        h, memory = self.input_norm(batch.x, batch), self.initial_memory(batch)
-        channels = None if self.edge_channels is None else self.edge_channels(batch)
-        for l, layer in enumerate(self.backbone):
-            memory = self.memory_layers[l](h, memory, batch)
-            s = self.saliency_layers[l](memory, h, batch)
-            h = self.norms[l](layer(h, batch, s, self.fusion, channels), batch).relu()
-            h = batch.dropout(h, self.config.dropout) if self.training and self.config.dropout else h
-        return memory, h
-
-
-class SlotHeads(nn.Module):
-    """One perceptron for each target, of its own part of the vector."""
-
-    def __init__(self, width: int, hidden: int, targets: int, dropout: float) -> None:
-        super().__init__()
-        self.heads = nn.ModuleList(perceptron(width, hidden, 1, dropout) for _ in range(targets))
-
-    def forward(self, vectors: Tensor) -> Tensor:
-        own = zip(self.heads, vectors.chunk(len(self.heads), dim=-1), strict=True)
-        return torch.cat([head(vector) for head, vector in own], dim=-1)
 
 
 def planted(count: int, seed: int) -> tuple[sargnn.GraphSet, np.ndarray]:
@@ -136,8 +79,8 @@ def planted(count: int, seed: int) -> tuple[sargnn.GraphSet, np.ndarray]:
 
 def measure(graphs: sargnn.GraphSet, truth: np.ndarray | None, model: str, values: dict[str, Any], seed: int) -> Any:
     """One training, and a row per target and map."""
-    name = "sargnn-plus" if model == "shared" else f"{Path(__file__).stem}:TargetSlots"
-    settings = sargnn.Settings.of(name, {**plus(name), **values, "training.seed": seed})
+    slots = {"shared": "shared", "slots": "target"}[model]
+    settings = sargnn.Settings.of("sargnn-plus", {"model.slots": slots, **values, "training.seed": seed})
     task = Multilabel.of(graphs)
     fold = sargnn.holdout(graphs, seed=seed, validation=0.1, test=0.2, strata=task.strata(graphs.targets))
     run = TrainingRun.start(graphs, settings, fold=fold, task=task)
@@ -154,13 +97,6 @@ def measure(graphs: sargnn.GraphSet, truth: np.ndarray | None, model: str, value
         for map_name, seconds, scores in maps(trained, data, target, model):
             row = {**own, "map": map_name, "seconds_per_graph": seconds / len(test)}
             yield row | judged(trained, test, data, scores, nodes, target, seed)
-
-
-def plus(name: str) -> dict[str, Any]:
-    """What belongs to ``sargnn-plus`` beside its class, for a model outside the package."""
-    system = SYSTEMS["sargnn-plus"]
-    sections = {"data": system.data, "training": system.training, "model": system.values}
-    return {} if name == "sargnn-plus" else {f"{s}.{key}": v for s, own in sections.items() for key, v in own.items()}
 
 
 def maps(trained: Any, data: TensorSet, target: int, model: str) -> Iterator[tuple[str, float, np.ndarray]]:
@@ -231,19 +167,6 @@ def log_odds(model: GraphModel, batch: PackedBatch) -> np.ndarray:
         return model.head(model.encode(batch).graph).double().numpy()
 
 
-def read(file: Path, targets: list[str]) -> sargnn.GraphSet:
-    """Molecules with these columns of targets, those that have one or more."""
-    with file.open(newline="") as lines:
-        table = [[float(row[t]) if row[t] else np.nan for t in targets] for row in csv.DictReader(lines)]
-    graphs = sargnn.load(file, labelled=False)
-    if len(graphs) != len(table):
-        with file.open(newline="") as lines:
-            by_smiles = {row["smiles"]: own for row, own in zip(csv.DictReader(lines), table, strict=True)}
-        table = [by_smiles[text] for text in graphs.smiles]
-    made = replace(graphs, y=None, classes=(), targets=np.array(table), target_names=tuple(targets))
-    return made.subset(~np.isnan(made.targets).all(axis=1))
-
-
 def table(rows: list[dict[str, Any]]) -> str:
     """Means over seeds and targets."""
     keys = ("auroc", "auc", "auc_other", "drop", "drop_random", "seconds_per_graph")
@@ -277,7 +200,7 @@ def main() -> None:
                 if options.data == "motifs":
                     graphs, truth = planted(options.graphs, seed)
                 else:
-                    graphs = read(Path(options.data), options.targets)
+                    graphs = read(options.data, Problems(), Roles(labels=tuple(options.targets)))
                 for model in options.models:
                     for row in measure(graphs, truth, model, values, seed):
                         file.write(json.dumps({"data": graphs.name, **row, "set": values} | conditions()) + "\n")

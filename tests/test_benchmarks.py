@@ -130,3 +130,35 @@ def test_the_page_has_the_kept_rows_of_memory_training() -> None:
     memory = script("memory_training")
     rows = [json.loads(line) for line in (FOLDER.parent / "results" / "memory-training.jsonl").read_text().splitlines()]
     assert memory.table(rows) in (FOLDER.parent / "docs" / "protocol.md").read_text()
+
+
+def test_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit", reason="needs RDKit (extra: chem)")
+    intervals, out = script("intervals"), tmp_path / "rows.jsonl"
+    rows = "\n".join(f"{'C' * n}{end},{n + 0.5}" for n in range(1, 21) for end in ("", "O"))
+    (tmp_path / "alkanes.csv").write_text(f"smiles,size\n{rows}\n")
+    arguments = [str(tmp_path / "alkanes.csv"), "--target", "size", "--epochs", "1", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", ["intervals.py", *arguments])
+    intervals.main()
+    made = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["fold"] for row in made] == list(range(10))
+    assert all(0 <= row[f"{name}_0.9"]["redealt"] <= 1 for row in made for name in ("alike", "normalised"))
+    assert "over 10 trainings" in capsys.readouterr().out
+
+
+def test_target_maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    maps, out = script("target_maps"), tmp_path / "rows.jsonl"
+    graphs, truth = maps.planted(8, seed=0)
+    assert graphs.targets.tolist() == 2 * [[0, 0], [1, 0], [0, 1], [1, 1]]
+    assert set(graphs.sizes.tolist()) == {30}
+    assert (truth.sum(axis=0) == 4 * 5).all()
+    inside = np.isin(graphs.edges + graphs.node_ptr[graphs.edge_graph], np.flatnonzero(truth[:, 0])).all(axis=0)
+    assert inside.sum() == 4 * 2 * len(maps.HOUSE)
+    arguments = ["motifs", "--graphs", "40", "--set", "training.epochs=1", "model.members=1", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", ["target_maps.py", *arguments])
+    maps.main()
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(rows) == 2 * 2 * 4
+    assert {row["model"] for row in rows} == {"shared", "slots"}
+    assert all({"auroc", "auc", "auc_other", "drop_random"} <= row.keys() for row in rows)
+    assert "gradient x input" in capsys.readouterr().out
