@@ -70,7 +70,7 @@ def test_no_path_leads_out_of_the_folder_of_the_page(client: Client, path: str) 
 
 def test_a_fault_inside_is_one_line_without_a_trace(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     one = client()
-    monkeypatch.setattr("sargnn.serving.routes._card", lambda run: 1 / 0)
+    monkeypatch.setattr("sargnn.serving.routes.card_of", lambda run: 1 / 0)
     answer = one.get("/v1/models/shapes")
     assert (answer.status_code, answer.json()) == (500, {"error": "the server failed; its log says why"})
     assert one.get("/v1/models").status_code == 200

@@ -6,12 +6,11 @@ import io
 import zipfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from sargnn.errors import InputError
 from sargnn.serving.limits import Limits, Refused
-from sargnn.serving.sets import MOST_FILES, Sets, map_of, read_file
+from sargnn.serving.sets import MOST_FILES, Sets, read_file
 from tiny import shapes
 
 SMALL = Limits(max_graphs=5, max_bytes=1000)
@@ -112,17 +111,3 @@ def test_a_dropped_file_is_known_to_nobody_else_and_forgotten_in_time() -> None:
     assert [name in sets for name in names] == [False, False, *[True] * MOST_FILES]
     with pytest.raises(Refused, match="not here"):
         sets.find(names[0])
-
-
-def test_pca_keeps_distances_of_a_plane_and_tsne_keeps_groups_together() -> None:
-    rng = np.random.default_rng(0)
-    plane = rng.normal(size=(20, 2))
-    turned, _ = np.linalg.qr(rng.normal(size=(6, 6)))
-    found = map_of(plane @ turned[:2], "pca")
-    for i in range(20):
-        assert np.linalg.norm(found - found[i], axis=1) == pytest.approx(np.linalg.norm(plane - plane[i], axis=1))
-    groups = np.repeat(np.eye(6)[:2] * 50, 15, axis=0) + rng.normal(size=(30, 6))
-    places = map_of(groups, "tsne")
-    inside, across = (np.linalg.norm(places[:15].mean(0) - places[k].mean(0)) for k in (slice(0, 15), slice(15, 30)))
-    assert inside < across
-    assert map_of(np.zeros((1, 3)), "tsne").tolist() == [[0, 0]]

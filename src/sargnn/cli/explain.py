@@ -26,7 +26,12 @@ def explain(
     run: Run,
     data: Data,
     roles: Roles,
-    out: Annotated[Path, typer.Option("--out", help="The folder to write: saliency.csv, saliency.json, drawings.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The folder to write: saliency.csv, saliency.json, drawings.")
+    ] = None,
+    site: Annotated[
+        Path | None, typer.Option("--site", help="Write a page to browse, as files that open without a server.")
+    ] = None,
     part: Part = "all",
     drawings: Annotated[int, typer.Option("--drawings", min=0, help="The most graphs to draw.")] = 200,
     rule: Annotated[
@@ -57,6 +62,18 @@ def explain(
     check_choice("--rule", rule or "mean", RULES)
     only = None if graphs is None else _numbers(graphs)
     opened = open_run(run, data, part, roles=roles, device=device, model=model, only=only)
+    if site is not None:
+        from sargnn.serving.loaded import LoadedRun
+        from sargnn.serving.site import write_site
+
+        loaded = LoadedRun.load(run.resolve().name, run, model)
+        drawn_graphs = write_site(site, loaded, opened.chosen, rule=rule or "mean", drawings=drawings)
+        answer(
+            {**opened.counts, "drawings": drawn_graphs, "page": str(site / "index.html")}, as_json, f"{run} on {data}"
+        )
+        return
+    if out is None:
+        raise InputError("--out: got no folder, expected one for tables and drawings, or --site DIR for a page")
     outputs = _outputs(for_, opened.trained.task)
     explained = explain_graphs(opened.trained, opened.graphs, opened.index, rule or "mean", outputs)
     layers = len(explained[0].layers)

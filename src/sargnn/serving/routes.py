@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from sargnn.errors import InputError
 from sargnn.serving.answers import answer_of, drawing_of, needed, refusal, saliency_of
+from sargnn.serving.cards import card_of, line_of
 from sargnn.serving.limits import Refused, read_body
 from sargnn.serving.loaded import LoadedRun
 from sargnn.serving.outcomes import Outcome, Wanted
@@ -60,11 +61,11 @@ def model_routes(service: Service) -> APIRouter:
 
     @routes.get("", response_model=ModelList, summary="The models")
     async def models() -> Response:
-        return as_json({"models": [_line(await service.run(name)) for name in service.runs]})
+        return as_json({"models": [line_of(await service.run(name)) for name in service.runs]})
 
     @routes.get("/{name}", response_model=ModelCard, summary="What is known of a model")
     async def model(name: str) -> Response:
-        return as_json(_card(await service.run(name)))
+        return as_json(card_of(await service.run(name)))
 
     @routes.get("/{name}/report", response_class=HTMLResponse, summary="The report of its training")
     async def report(name: str) -> Response:
@@ -142,30 +143,3 @@ def _results(service: Service, run: LoadedRun, results: list[dict[str, Any]]) ->
 
 def _refused(position: int, error: Refused | InputError) -> dict[str, Any]:
     return refusal(position, error, error.status if isinstance(error, Refused) else 422)
-
-
-def _line(run: LoadedRun) -> dict[str, Any]:
-    settings = run.trained.settings
-    return {
-        "name": run.name,
-        "system": settings.name,
-        "task": run.task.kind,
-        "outputs": list(run.task.names),
-        "saliency": run.says_saliency,
-        "calibrated": run.calibration is not None,
-        "trust": run.trust is not None,
-    }
-
-
-def _card(run: LoadedRun) -> dict[str, Any]:
-    record = run.record
-    return _line(run) | {
-        "columns": run.task.columns(),
-        "inputs": run.inputs(),
-        "example": run.example,
-        "scores": record.get("scores", {}),
-        "data": {"name": record["data"].get("name"), "graphs": record["data"]["graphs"]},
-        "settings": run.trained.settings.to_json(),
-        "history": record.get("history", []),
-        "report": (run.folder / "report.html").is_file(),
-    }

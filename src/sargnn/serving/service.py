@@ -18,12 +18,13 @@ from sargnn.console import note
 from sargnn.errors import InputError
 from sargnn.serving.answers import warm_up
 from sargnn.serving.batcher import BATCH_GRAPHS, Batcher
+from sargnn.serving.browsed import BrowsedSet, map_of
 from sargnn.serving.graph_inputs import GraphInput
 from sargnn.serving.limits import Limits, Refused, busy
 from sargnn.serving.loaded import LoadedRun, Runs
 from sargnn.serving.metrics import Metrics
 from sargnn.serving.outcomes import Outcome, Wanted, outcomes_of
-from sargnn.serving.sets import BrowsedSet, Sets, map_of
+from sargnn.serving.sets import Sets
 
 __all__ = ["Service"]
 

@@ -5,7 +5,7 @@ import { DARKEST, draw } from "./drawing.js";
 import { read, write } from "./address.js";
 import { saveJson, savePng, saveSvg } from "./save.js";
 
-const COVERAGE = 0.9;
+const COVERAGE = 0.9, EFFECT = "effect on ", MOST_EFFECTS = 24;
 
 function numbersIn(text) {
   return new Set((text ?? "").split(".").filter(Boolean).map(Number));
@@ -26,7 +26,7 @@ function mapsOf(answer, count, gone) {
   const found = {};
   if (answer.saliency) found["all layers"] = spread(answer.saliency);
   (answer.layers ?? []).forEach((layer, i) => { found[`layer ${i}`] = spread(layer); });
-  for (const [name, values] of Object.entries(answer.parts ?? {})) found[name] = spread(values);
+  for (const [name, values] of Object.entries(answer.effects ?? {})) found[EFFECT + name] = spread(values);
   return found;
 }
 
@@ -40,14 +40,15 @@ export function verdict(answer) {
 
 // `about`: model (its card), item, title, truth, source, and whether `fixed`: nothing can be taken away
 export function graphView(panel, about, signal) {
-  const { source, model, item } = about, options = model.calibrated ? { coverage: COVERAGE } : {};
+  const { source, model, item } = about, options = { ...(model.calibrated ? { coverage: COVERAGE } : {}), ...(model.trust ? { trust: true } : {}) };
   let base = null, now = null, picked = null, running = null;
   const state = () => read();
+  const effects = () => (source.alive && (state().map ?? "").startsWith(EFFECT) ? { effects: true } : {});
   const gone = () => numbersIn(state().gone), cut = () => pairsIn(state().cut);
   panel.replaceChildren(h("p", { class: "wait" }, "predicting…"));
 
   async function begin() {
-    base = await source.explain(model.name, item, { ...options, drawing: true }, signal);
+    base = await source.explain(model.name, item, { ...options, ...effects(), drawing: true }, signal);
     now = base;
     if (gone().size || cut().size) await change();
     else render();
@@ -58,10 +59,11 @@ export function graphView(panel, about, signal) {
     running = new AbortController();
     const nodes = [...gone()], edges = [...cut()].map((pair) => pair.split("-").map(Number));
     if (!nodes.length && !edges.length) {
+      if (effects().effects && !base.effects) base = { ...base, ...(await source.explain(model.name, item, { ...options, effects: true }, running.signal)) };
       now = base;
     } else {
       try {
-        now = await source.explain(model.name, item, { ...options, without: { nodes, edges } }, running.signal);
+        now = await source.explain(model.name, item, { ...options, ...effects(), without: { nodes, edges } }, running.signal);
       } catch (error) {
         if (error.name === "AbortError") return;
         now = { ...base, error: error.message, saliency: null, layers: [] };
@@ -101,7 +103,13 @@ export function graphView(panel, about, signal) {
       return;
     }
     const count = drawing.names.length, maps = mapsOf(now, count, gone()), names = Object.keys(maps);
+    const offered = [...names, ...(source.alive ? model.outputs.slice(0, MOST_EFFECTS).map((name) => EFFECT + name).filter((name) => !names.includes(name)) : [])];
     const chosen = names.includes(state().map) ? state().map : names[0];
+    const choose = (name) => {
+      write({ map: name }, true);
+      if (names.includes(name)) render();
+      else change().catch((error) => announce(error.message));
+    };
     const values = maps[chosen] ?? Array(count).fill(0), limits = limitsOf(values);
     const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     picture.setAttribute("class", "picture");
@@ -117,11 +125,11 @@ export function graphView(panel, about, signal) {
     bar.style.background = scaleOf(limits, drawing.molecule ? DARKEST : 1);
     const legend = names.length
       ? h("div", { class: "legend" }, h("span", {}, chosen), h("span", {}, shown(limits[0])), bar, h("span", {}, shown(limits[1])))
-      : h("p", { class: "note" }, "This model does not say which nodes decided.");
+      : h("p", { class: "note" }, "This model has no saliency; choose an effect to see what each node does.");
     panel.append(
       h("figure", {},
         h("div", { class: "tools" },
-          names.length > 1 ? choice("map", names, chosen, (name) => { write({ map: name }, true); render(); }) : null,
+          offered.length > 1 || !names.length ? choice("map", names.length ? offered : [["", "none"], ...offered], chosen ?? "", choose) : null,
           h("span", { class: "spring" }),
           about.fixed ? null : h("button", { type: "button", onclick: () => history.back(), disabled: !changed }, "Undo"),
           about.fixed ? null : h("button", { type: "button", onclick: restore, disabled: !changed }, "Restore all"),
@@ -147,24 +155,45 @@ function headline(about, base, now, changed) {
   if (about.truth !== null && about.truth !== undefined) {
     parts.push(h("span", { class: about.right ? "right" : "wrong" }, `true: ${about.truth}`));
   }
-  if (now.set) {
-    parts.push(h("span", { class: "set", title: "holds the true one 9 times in 10" }, `90% sure of: ${now.set.join(" or ")}`));
+  const inside = Object.entries(now.region ?? {}).filter(([name, value]) => name.startsWith("in_set_") && value === 1);
+  if (inside.length) {
+    const names = inside.map(([name]) => name.slice(7)).join(" or ");
+    parts.push(h("span", { class: "set", title: "holds the true class 9 times in 10" }, `90% set: ${names}`));
   }
-  if (now.interval) parts.push(h("span", { class: "set" }, `90% interval: ${now.interval.map(shown).join(" to ")}`));
-  return h("header", { class: "said" }, h("h2", {}, about.title), h("p", {}, parts.flatMap((part) => [part, " "])));
+  return h("header", { class: "said" }, h("h2", {}, about.title), h("p", {}, parts.flatMap((part) => [part, " "])), trustWords(now.trust));
+}
+
+// How near the graph is to those that the model was trained on.
+function trustWords(trust) {
+  if (!trust || trust.error) return null;
+  const near = [1, 2, 3].filter((k) => trust[`nearest_${k}`] !== undefined).map((k) =>
+    `${trust[`nearest_${k}`]} (${trust[`similarity_${k}`] === undefined ? "distance" : "similarity"} ${shown(trust[`similarity_${k}`] ?? trust[`distance_${k}`])})`);
+  const words = [`Farther from the training graphs than ${shown(Math.round(trust.distance_percentile))}% of these from each other`];
+  if (trust.unseen_categories) words.push(`never seen in training: ${trust.unseen_categories}`);
+  if (trust.unseen_scaffold) words.push("its scaffold was not in training");
+  if (typeof trust.spread === "number") words.push(`the members of the ensemble differ by ${shown(trust.spread)}`);
+  return h("details", { class: "trust" }, h("summary", {}, `Can I trust this? ${words[0]}`), h("p", {}, `${words.slice(1).join("; ") || "Nothing in it is new"}. Nearest: ${near.join(", ")}.`));
+}
+
+function regionOf(region, name) {
+  const target = name.replace(/^(probability|predicted)_/, "");
+  if (region?.[`set_${target}`] !== undefined) return region[`set_${target}`];
+  const low = region?.[`low_${target}`], high = region?.[`high_${target}`];
+  return low === undefined ? null : `90%: ${low === null ? "−∞" : shown(low)} to ${high === null ? "∞" : shown(high)}`;
 }
 
 function numbers(base, now, changed) {
   const rows = numbersOf(now.values), before = base.values;
-  const bars = rows.every(([, value]) => value >= 0 && value <= 1);
+  const bars = rows.every(([name]) => name.startsWith("probability_"));
   const body = rows.map(([name, value]) => {
     const fill = h("span", { class: "fill" }), mark = h("span", { class: "mark" });
     fill.style.width = `${100 * value}%`;
     mark.style.left = `${100 * before[name]}%`;
     return h("tr", {},
-      h("th", { scope: "row" }, name.replace(/^probability_/, "")),
+      h("th", { scope: "row" }, name.replace(/^(probability|predicted)_/, "")),
       bars ? h("td", { class: "track" }, h("span", { class: "rail" }, fill, changed ? mark : null)) : null,
       h("td", { class: "number" }, shown(value)),
+      now.region && regionOf(now.region, name) !== null ? h("td", { class: "region" }, String(regionOf(now.region, name))) : null,
       changed ? h("td", { class: "number change" }, (value >= before[name] ? "+" : "−") + shown(Math.abs(value - before[name]))) : null,
     );
   });

@@ -5,7 +5,6 @@ import { browseView } from "./browse.js";
 import { compareView } from "./compare.js";
 import { modelView } from "./model.js";
 import { predictView } from "./predict.js";
-import { server } from "./server.js";
 
 const VIEWS = { predict: ["Predict", predictView], browse: ["Browse", browseView], compare: ["Compare", compareView], model: ["Model", modelView] };
 
@@ -68,5 +67,3 @@ export async function start(source, names) {
   });
   await show();
 }
-
-if (document.documentElement.dataset.site === undefined) start(server, Object.keys(VIEWS));

@@ -1,0 +1,38 @@
+"""What is known of a run: its task, what it reads, how it scored, how it was trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sargnn.serving.loaded import LoadedRun
+
+__all__ = ["card_of", "line_of"]
+
+
+def line_of(run: LoadedRun) -> dict[str, Any]:
+    """A run in a few words."""
+    settings = run.trained.settings
+    return {
+        "name": run.name,
+        "system": settings.name,
+        "task": run.task.kind,
+        "outputs": list(run.task.names),
+        "saliency": run.says_saliency,
+        "calibrated": run.calibration is not None,
+        "trust": run.trust is not None,
+    }
+
+
+def card_of(run: LoadedRun) -> dict[str, Any]:
+    """All that is known of a run."""
+    record = run.record
+    return line_of(run) | {
+        "columns": run.task.columns(),
+        "inputs": run.inputs(),
+        "example": run.example,
+        "scores": record.get("scores", {}),
+        "data": {"name": record["data"].get("name"), "graphs": record["data"]["graphs"]},
+        "settings": run.trained.settings.to_json(),
+        "history": record.get("history", []),
+        "report": (run.folder / "report.html").is_file(),
+    }
