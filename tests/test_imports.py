@@ -19,6 +19,7 @@ ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "allocator": set(),
     "startup": set(),
+    "standalone": set(),
     "files": {"errors"},
     "console": {"errors"},
     "metrics": {"errors"},

@@ -49,6 +49,10 @@ def test_data_needs_no_torch() -> None:
     assert "torch" not in imported_by("import sargnn\nsargnn.GraphSet, sargnn.pack, sargnn.load, sargnn.triangles")
 
 
+def test_only_public_names_are_listed() -> None:
+    assert dir(sargnn) == sorted([*sargnn.__all__, "__version__"])
+
+
 @pytest.mark.parametrize("name", sargnn.__all__)
 def test_every_public_name_is_there_and_says_what_it_is(name: str) -> None:
     thing = getattr(sargnn, name)

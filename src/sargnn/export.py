@@ -1,4 +1,7 @@
-"""A trained model as one file that runs without this package: ONNX, or a program of ``torch.export``.
+"""A trained model as one file: ONNX, or a program of ``torch.export``.
+
+The file runs without this package on inputs that are encoded. Beside an ONNX file stands a program, a copy of
+:mod:`sargnn.standalone`, that encodes graphs with NumPy alone and predicts; inputs that it cannot compute are named.
 
 The file takes encoded graphs, as PyTorch Geometric batches hold them, any number of graphs, nodes and edges:
 
@@ -32,6 +35,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sargnn import standalone
 from sargnn.batching import PackedBatch
 from sargnn.errors import InputError
 from sargnn.files import write_file
@@ -115,10 +119,20 @@ def export_model(trained: TrainedModel, to: str, path: Path) -> dict[str, Any]:
         raise InputError(f"--to: got model '{trained.settings.name}', {differs}")
     write_file(path, content)
     return {
+        **(_write_script(trained, path) if to == "onnx" else {}),
         "file": str(path), "format": to, "bytes": len(content), "outputs": list(outputs),
         "features": list(trained.encoder.feature_names), "edge_features": list(trained.encoder.edge_feature_names),
         "largest_difference": difference,
     }  # fmt: skip
+
+
+def _write_script(trained: TrainedModel, path: Path) -> dict[str, str]:
+    """Write the program that predicts with the file beside it, or say why there is none."""
+    if unknown := standalone.unknown_encodings(trained.encoder.to_json()):
+        return {"script": "none", "needs": f"sargnn itself, for the inputs {', '.join(unknown)}"}
+    script = path.with_suffix(".py")
+    write_file(script, Path(standalone.__file__).read_text(encoding="utf-8"))
+    return {"script": str(script)}
 
 
 def _traced(module: Exportable, graphs: Graphs) -> torch.export.ExportedProgram:
@@ -200,6 +214,7 @@ def _description(trained: TrainedModel) -> str:
     content = {
         "model": trained.settings.name, **trained.task.to_json(), "features": list(encoder.feature_names),
         "edge_features": list(encoder.edge_feature_names), "encoder": encoder.to_json(),
+        "columns": trained.task.columns(),
     }  # fmt: skip
     return json.dumps(content)
 

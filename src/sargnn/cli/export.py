@@ -18,7 +18,7 @@ def export(
     model: OwnModel = None,
     as_json: Json = False,
 ) -> None:
-    """Write a model as one file that runs without this package, checked against the model."""
+    """Write a model as ONNX, with a small program that predicts with it, or as a PyTorch program; checked."""
     from sargnn.export import export_model
     from sargnn.training.model_folder import load_model
 

@@ -14,6 +14,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -21,6 +22,7 @@ import numpy as np
 
 from sargnn.data.origin import Origin
 from sargnn.data.problems import shown
+from sargnn.data.summary import summary
 from sargnn.errors import InputError
 from sargnn.files import write_folder
 
@@ -122,6 +124,13 @@ class GraphSet:
 
     origin: Origin | None = None
     """The rows that the graphs were read from, and what its columns are for; not saved, and no part of the content."""
+
+    def __repr__(self) -> str:
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows. Drawings stand above the data: their module is looked up when it is asked for."""
+        return str(import_module("sargnn.viz.notebook").html_of(self))
 
     def __len__(self) -> int:
         return len(self.node_ptr) - 1
