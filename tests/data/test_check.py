@@ -125,12 +125,13 @@ def test_a_saved_set_with_damage(tmp_path: Path, change: dict[str, Any], message
     assert str(report.problems[0]).startswith(message)
 
 
-def test_what_was_left_out_is_a_problem_of_its_own(tmp_path: Path) -> None:
+def test_what_was_left_out_is_no_problem_where_the_others_can_be_used(tmp_path: Path) -> None:
     pytest.importorskip("rdkit", reason="reading SMILES needs RDKit, the extra 'chem'")
     (tmp_path / "x.csv").write_text("smiles,label\nCC,1\n?,1\nCO,0\n")
     report = check(tmp_path / "x.csv")
     assert report.graphs is not None
-    assert [(problem.line, problem.field) for problem in report.problems] == [(3, "smiles")]
+    assert report.problems == []
+    assert [(problem.line, problem.field) for problem in report.left_out] == [(3, "smiles")]
 
 
 # --------------------------------------------------------------------------------------------------------- command line

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +18,10 @@ from sargnn.errors import InputError
 
 if TYPE_CHECKING:
     from sargnn.data.graphs import GraphSet
+    from sargnn.data.problems import Problem
+
+SHOWN = 5
+"""Graphs left out that are listed, and reasons."""
 
 app = typer.Typer(help="Look at data sets, check them, make them.", no_args_is_help=True)
 
@@ -46,6 +52,8 @@ def info(
     """Counts of a data set, and its fingerprint."""
     import numpy as np
 
+    from sargnn.data.check import target_summary
+
     graphs = load_noted(data, roles, labelled=None)
     if twins:
         answer(_twins(graphs, as_json), as_json, data)
@@ -55,6 +63,7 @@ def info(
         "name": graphs.name, "graphs": len(graphs), "nodes": graphs.num_nodes, "edges": graphs.num_edges,
         "classes": len(graphs.classes), "class_names": list(graphs.classes),
         "graphs_per_class": None if y is None else np.bincount(y, minlength=len(graphs.classes)).tolist(),
+        **({} if graphs.targets is None else {"targets": target_summary(graphs)}),
         "nodes_per_graph": {"least": int(sizes.min()), "mean": float(sizes.mean()), "most": int(sizes.max())},
         "node_labels": len(graphs.node_label_names),
         "node_attributes": 0 if graphs.node_attributes is None else graphs.node_attributes.shape[1],
@@ -93,6 +102,9 @@ def check(
 
     report = check(data, roles)
     result: Answer = {"problems": [problem.to_json() for problem in report.problems]}
+    if report.left_out:
+        listed = [problem.to_json() for problem in report.left_out]
+        result["left_out"] = listed if as_json else _reasons(report.left_out)
     if report.count > len(report.problems):
         result["problems_in_all"] = report.count
     result |= {} if report.graphs is None else summary(report.graphs)
@@ -103,10 +115,17 @@ def check(
     if not as_json:
         for problem in result["problems"]:
             note(f"problem: {' '.join(problem['problem'].splitlines())}")
+        for problem in report.left_out[:SHOWN]:
+            note(f"left out: {' '.join(str(problem).splitlines())}")
         result["problems"] = report.count
     answer(result, as_json, data)
     if report.problems:
         raise typer.Exit(2)
+
+
+def _reasons(left_out: Sequence[Problem]) -> dict[str, int]:
+    """How many graphs were left out for want of what."""
+    return dict(Counter(problem.message.rpartition(", expected ")[2] for problem in left_out).most_common(SHOWN))
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from sargnn.data.sources import Source, read, require_two_classes
 from sargnn.data.twins import unavoidable_errors
 from sargnn.errors import InputError
 
-__all__ = ["CheckReport", "check", "summary"]
+__all__ = ["CheckReport", "check", "summary", "target_summary"]
 
 SHOWN = 10
 """Groups of equal graphs in different classes that are listed, and graphs of each."""
@@ -30,9 +30,11 @@ class CheckReport:
     graphs: GraphSet | None
     """The set, if it can be read."""
     problems: list[Problem]
-    """What is wrong; the graphs that were left out are here too."""
+    """What is wrong."""
     count: int
     """How many problems there are, if more than are listed."""
+    left_out: list[Problem] = field(default_factory=list)
+    """Why single graphs were left out; the others can be used."""
 
 
 def check(source: Source, roles: Roles = USUAL) -> CheckReport:
@@ -48,10 +50,9 @@ def check(source: Source, roles: Roles = USUAL) -> CheckReport:
         graphs = read(source, problems, roles)
     except InputErrors as error:
         others = [problem for problem in problems.left_out if problem not in error.problems]
-        return CheckReport(None, [*error.problems, *others], error.count + len(others))
+        return CheckReport(None, list(error.problems), error.count, others)
     except InputError as error:
-        found = [Problem(str(error)), *problems.left_out]
-        return CheckReport(None, found, len(found))
+        return CheckReport(None, [Problem(str(error))], 1, problems.left_out)
     inside = Problems()
     _check_content(graphs, inside)
     if inside.found:
@@ -59,8 +60,7 @@ def check(source: Source, roles: Roles = USUAL) -> CheckReport:
     with inside.caught():
         if graphs.targets is None:
             require_two_classes(graphs)
-    found = [*problems.left_out, *inside.found]
-    return CheckReport(graphs, found, len(found))
+    return CheckReport(graphs, inside.found, inside.count, problems.left_out)
 
 
 def _check_content(graphs: GraphSet, problems: Problems) -> None:
@@ -112,6 +112,7 @@ def summary(graphs: GraphSet) -> dict[str, Any]:
         "nodes": graphs.num_nodes,
         "edges": graphs.num_edges,
         "classes": dict(zip(graphs.classes, counts, strict=True)) if counts else {},
+        **({} if graphs.targets is None else {"targets": target_summary(graphs)}),
         "nodes_per_graph": _spread(graphs.sizes),
         "edges_per_graph": _spread(np.diff(graphs.edge_ptr)),
         "degree": _spread(graphs.degrees),
@@ -129,6 +130,26 @@ def summary(graphs: GraphSet) -> dict[str, Any]:
         "fingerprint": graphs.fingerprint,
         "notes": list(graphs.notes),
     }
+
+
+def target_summary(graphs: GraphSet) -> dict[str, dict[str, Any]]:
+    """Of each target how many values there are, and how many of them are 1, or their range.
+
+    >>> from sargnn.data.graphs import pack
+    >>> dots = pack([(1, [])] * 3, targets=[[0, 1.5], [1, 2.5], [float("nan"), 5]], target_names=["toxic", "size"])
+    >>> target_summary(dots)
+    {'toxic': {'values': 2, 'ones': 1}, 'size': {'values': 3, 'least': 1.5, 'mean': 3.0, 'most': 5.0}}
+    """
+    found = {}
+    for name, column in zip(graphs.target_names, [] if graphs.targets is None else graphs.targets.T, strict=True):
+        values = column[~np.isnan(column)]
+        about: dict[str, Any] = {"values": len(values)}
+        if np.isin(values, (0, 1)).all():
+            about["ones"] = int(values.sum())
+        else:
+            about |= {"least": float(values.min()), "mean": float(values.mean()), "most": float(values.max())}
+        found[name] = about
+    return found
 
 
 def _equal_graphs(graphs: GraphSet) -> dict[str, Any]:

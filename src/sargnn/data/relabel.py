@@ -38,8 +38,13 @@ def with_values(graphs: GraphSet, values: Any, task: str | None = None) -> Graph
     return _read_anew(graphs, {"target": rows}, task, "labels")
 
 
-def chosen_again(graphs: GraphSet, roles: Roles) -> GraphSet:
-    """Those targets of the set that the ``roles`` name, as the task that they say; without any, the set as it is."""
+def chosen_again(graphs: GraphSet, roles: Roles, labelled: bool | None = True) -> GraphSet:
+    """Those targets of the set that the ``roles`` name, as the task that they say, of the graphs that have one; without
+    any name, or where none is to be ``labelled``, the set as it is."""
+    if labelled is False:
+        return graphs
+    if not roles.labels and (roles.labels == () or roles.task in (None, _kind(graphs))):
+        return graphs
     own: dict[str, Sequence[Any]] = {}
     if graphs.y is not None:
         own = {"label": [graphs.classes[code] for code in graphs.y.tolist()]}
@@ -47,7 +52,7 @@ def chosen_again(graphs: GraphSet, roles: Roles) -> GraphSet:
         own = dict(zip(graphs.target_names, graphs.targets.T.tolist(), strict=True))
     if "labels" in roles.assumed:
         roles = replace(roles, labels=tuple(name for name in roles.labels or () if name in own) or None)
-    if roles.labels == () or (roles.labels is None and roles.task in (None, _kind(graphs))):
+    if roles.labels is None and roles.task in (None, _kind(graphs)):
         return graphs
     for name in roles.labels or ():
         if name not in own and not (graphs.y is not None and name in CLASS_NAMES):
@@ -58,6 +63,13 @@ def chosen_again(graphs: GraphSet, roles: Roles) -> GraphSet:
         return graphs
     if not wanted:
         raise InputError(f"{graphs.name}: got no labels, expected some for task {roles.task}")
+    given = np.array([any(value == value for value in row) for row in zip(*wanted.values(), strict=True)], bool)
+    if given.any() and not given.all():
+        note = f"left out {int((~given).sum())} graphs without a value of {', '.join(wanted)}"
+        graphs = replace(graphs, notes=(*graphs.notes, note)).subset(given)
+        wanted = {
+            name: [v for v, is_given in zip(values, given, strict=True) if is_given] for name, values in wanted.items()
+        }
     return _read_anew(graphs, wanted, roles.task, graphs.name)
 
 

@@ -127,7 +127,7 @@ def read(
     want = _Want(problems, roles, labelled and values is None)
     if isinstance(source, GraphSet):
         want.check("GraphSet")
-        graphs = chosen_again(source, roles)
+        graphs = chosen_again(source, roles, want.labelled)
     elif isinstance(source, str | os.PathLike):
         graphs = _by_name_or_path(os.fspath(source), want)
     else:
@@ -218,7 +218,7 @@ def _by_name_or_path(source: str, want: _Want) -> GraphSet:
         such = near or ", ".join(KNOWN)
         raise InputError(f"got {source!r}, expected a file or folder that exists or a name such as {such}")
     try:
-        return chosen_again(_read_named(source), want.roles)
+        return chosen_again(_read_named(source), want.roles, want.labelled)
     except InputError as error:
         if not near:
             raise
@@ -270,9 +270,9 @@ def _read_path(path: Path, want: _Want) -> GraphSet:
         reader = read_tables if form == "tables" else read_graph_files
         return reader(path, want.problems, roles=want.roles, labelled=bool(want.labelled))
     if form == "graph set":
-        return chosen_again(with_titles(GraphSet.open(path)), want.roles)
+        return chosen_again(with_titles(GraphSet.open(path)), want.roles, want.labelled)
     found = with_knowledge(read_folder(path) if form == "TU folder" else read_zip(path, str(path)))
-    return chosen_again(found, want.roles)
+    return chosen_again(found, want.roles, want.labelled)
 
 
 def _from_objects(source: Any, want: _Want) -> GraphSet:
@@ -307,7 +307,9 @@ def _from_dataset(source: Any, name: str, want: _Want) -> GraphSet:
     than its tensors: they are read, unless transforms have made other graphs of them."""
     folder, changes = raw_folder(source), ("transform", "pre_transform", "pre_filter")
     if folder and is_tu_folder(folder) and not any(getattr(source, change, None) for change in changes):
-        return chosen_again(with_knowledge(read_folder(folder)), want.roles).subset(list(source.indices()))
+        return chosen_again(with_knowledge(read_folder(folder)), want.roles, want.labelled).subset(
+            list(source.indices())
+        )
     return hide_truth(from_pyg(list(source), want.problems, name=name, roles=want.roles, labelled=want.labelled))
 
 

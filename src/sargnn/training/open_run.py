@@ -41,14 +41,15 @@ class OpenRun:
     index: np.ndarray
     """int64 [K]: the graphs that were asked for, without those that the model cannot read."""
     reasons: Mapping[int, str]
-    """Of the graphs that were asked for and that the model cannot read, why."""
+    """Of the graphs that were asked for and have labels unknown to the model, which; they are left out, unless the
+    model has learned what to make of unknown labels."""
     all_graphs: bool
     """Whether all graphs were asked for."""
 
     @property
     def left_out(self) -> int:
         """How many graphs were asked for that the model cannot read."""
-        return len(self.reasons)
+        return 0 if self.trained.encoder.has_unknown else len(self.reasons)
 
     @property
     def rows(self) -> SourceRows | None:
@@ -68,7 +69,8 @@ class OpenRun:
     @property
     def counts(self) -> dict[str, int]:
         """How many graphs there are, and how many were left out, if any."""
-        return {"graphs": len(self.index)} | ({"left_out": self.left_out} if self.left_out else {})
+        what = "unknown_labels" if self.trained.encoder.has_unknown else "left_out"
+        return {"graphs": len(self.index)} | ({what: len(self.reasons)} if self.reasons else {})
 
 
 def open_run(
@@ -107,8 +109,9 @@ def open_run(
     if only is not None:
         index = _only(only, graphs, index)
     reasons = _reasons(trained, graphs, index)
-    readable = np.array([g for g in index.tolist() if g not in reasons], np.int64)
-    return OpenRun(run, trained, graphs, readable, reasons, part == "all" and only is None)
+    if not trained.encoder.has_unknown:
+        index = np.array([g for g in index.tolist() if g not in reasons], np.int64)
+    return OpenRun(run, trained, graphs, index, reasons, part == "all" and only is None)
 
 
 def explain_graphs(
@@ -183,8 +186,8 @@ def _only(wanted: Sequence[int], graphs: GraphSet, index: np.ndarray) -> np.ndar
 
 
 def _reasons(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> dict[int, str]:
-    """Why some of the graphs at ``index`` cannot be read, by graph: labels that the model does not know. One such graph
-    must not cost all others."""
+    """What the model does not know of some of the graphs at ``index``: labels, by graph. One such graph must not cost
+    all others."""
     strange, labels = trained.encoder.strange(graphs)
     left_out = index[strange[index]]
     if not len(left_out):
@@ -192,6 +195,9 @@ def _reasons(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> dict
     some = ", ".join(map(shown, labels[:SHOWN_LABELS])) + (", ..." if len(labels) > SHOWN_LABELS else "")
     why = f"labels that the model was not trained on ({some})"
     first = f"{why}, first in {graphs.called(int(left_out[0]))}"
+    if trained.encoder.has_unknown:
+        note(f"{len(left_out)} of {len(index)} graphs have {first}: they count as unknown")
+        return dict.fromkeys(left_out.tolist(), why)
     if len(left_out) == len(index):
         raise InputError(f"{graphs.name}: got no graph without {first}, expected some")
     note(f"left out {len(left_out)} of {len(index)} graphs: {first}")

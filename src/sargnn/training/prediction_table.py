@@ -43,10 +43,10 @@ def write_predictions(
     header += [f"input_{name}" if name in taken else name for name in kept]
     table = []
     for row, graph in _rows(opened):
-        reason = "" if graph in predicted else _reason(opened, row, graph)
+        reason = _reason(opened, row, graph)
         cells = predicted.get(graph, [None] * len(own))
         named = [_name(opened, row, graph)] if names else []
-        status = LEFT_OUT if reason else PREDICTED
+        status = PREDICTED if graph in predicted else LEFT_OUT
         inputs = (column[row] for column in kept.values()) if row is not None else repeat(None, len(kept))
         table.append([None if graph < 0 else graph, *cells, *named, status, reason, *inputs])
     write_table(file, header, table)
@@ -66,7 +66,7 @@ def _rows(opened: OpenRun) -> list[tuple[int | None, int]]:
 
 def _reason(opened: OpenRun, row: int | None, graph: int) -> str:
     if graph >= 0:
-        return opened.reasons[graph]
+        return opened.reasons.get(graph, "")
     assert opened.rows is not None
     return str(opened.rows.reasons.get(row or 0, "not read"))
 

@@ -12,7 +12,7 @@ import torch
 from sargnn.batching.tensor_set import TensorSet, tensor_set
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet
-from sargnn.data.problems import Problems
+from sargnn.data.problems import Problems, shown
 from sargnn.data.roles import USUAL, Roles
 from sargnn.data.sources import Source, read
 from sargnn.errors import InputError
@@ -116,10 +116,12 @@ class TrainedModel:
 
     def read(self, source: Source) -> GraphSet:
         """The graphs of anything that :func:`sargnn.load` takes; graphs that cannot be read are left out and told."""
-        if isinstance(source, GraphSet):
-            return source
         problems = Problems()
-        graphs = read(source, problems, self.known_roles, labelled=False)
+        graphs = source if isinstance(source, GraphSet) else read(source, problems, self.known_roles, labelled=False)
+        strange, labels = self.encoder.strange(graphs)
+        if strange.any() and not self.encoder.has_unknown:
+            some = ", ".join(map(shown, labels[:5]))
+            warnings.warn(f"{int(strange.sum())} graphs have labels unknown to the model: {some}", stacklevel=3)
         if problems.left_out:
             some = f"left out {len(problems.left_out)} of {len(graphs) + len(problems.left_out)} graphs"
             warnings.warn(f"{some}, first: {problems.left_out[0]}", stacklevel=3)

@@ -147,14 +147,6 @@ def test_a_config_refuses_nonsense_and_names_the_field(config: dict[str, Any], m
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        (
-            {"node_labels": [0, 1, 2, 0], "node_label_names": ("C", "N", "Cl")},
-            r"got node label 'Cl' in graph 0 \(node 2\) of molecules, expected one of C, N",
-        ),
-        (
-            {"node_labels": [0, 1, 0, 2], "node_label_names": ("C", "N", "Cl"), "graph_names": ("CNC", "Cl")},
-            r"got node label 'Cl' in graph 1 'Cl' \(node 0\) of molecules, expected one of C, N",
-        ),
         ({"node_labels": None}, "got no node labels, expected a label for every node, in molecules"),
         ({"node_attributes": np.zeros((4, 3))}, "got 3 node attributes, expected 2, in molecules"),
         ({"node_attributes": np.zeros((4, 0))}, "got no node attributes, .* in molecules"),
@@ -186,10 +178,41 @@ def test_edge_labels_match_by_name() -> None:
     encoder = Encoder.fit(DataConfig(edge_encodings=("labels",)), bonds())
     other = bonds(edge_labels=np.array([2, 2, 0, 0]), edge_label_names=("double", "triple", "single"))
     np.testing.assert_array_equal(encoder.encode_edges(other), encoder.encode_edges(bonds()))
+    new = bonds(edge_labels=np.array([1, 2, 0, 0]), edge_label_names=("double", "triple", "single"))
+    assert encoder.encode_edges(new).tolist() == [[0, 0], [1, 0], [0, 1], [0, 1]]
+    assert encoder.strange(new)[1] == ["triple"]
+
+
+def test_labels_that_come_up_later_share_a_column_with_rare_ones() -> None:
+    training = molecules(node_labels=[0, 1, 0, 0])  # N is in one graph of two
+    encoder = Encoder.fit(DataConfig(encodings=("labels",), rare_labels=2), training)
+    assert encoder.feature_names == ("label C", "label unknown")
+    assert encoder.has_unknown
+    assert encoder.encode(training).tolist() == [[1, 0], [0, 1], [1, 0], [1, 0]]
+    other = molecules(node_labels=[1, 0, 2, 1], node_label_names=("Zn", "C", "N"))
+    assert encoder.encode(other).tolist() == [[1, 0], [0, 1], [0, 1], [1, 0]]
+    assert Encoder.from_json(encoder.to_json()) == encoder
+    plain = Encoder.fit(DataConfig(encodings=("labels",)), training)
+    assert not plain.has_unknown
+    assert plain.encode(other).tolist() == [[1, 0], [0, 0], [0, 1], [1, 0]]
+
+
+def test_attributes_match_by_name_where_both_have_names() -> None:
+    named = molecules(node_attribute_names=("mass", "charge"))
+    encoder = Encoder.fit(DataConfig(encodings=("attributes",)), named)
+    expected = encoder.encode(named)
+    values = named.node_attributes
+    turned = molecules(node_attributes=values[:, ::-1], node_attribute_names=("charge", "mass"))
+    more = molecules(node_attributes=np.c_[values[:, 1], 7 * values, values[:, 0]])
+    more = replace(more, node_attribute_names=("charge", "size", "spin", "mass"))
+    for other in (turned, more, molecules()):  # the last has no names: positions count
+        np.testing.assert_array_equal(encoder.encode(other), expected)
     with pytest.raises(
-        InputError, match=r"got edge label 'triple' in graph 0 \(edge 1 -> 0\) of molecules, expected one of"
+        InputError, match="got node attributes 'mass', 'zeta', expected 'charge' among them, in molecules"
     ):
-        encoder.encode_edges(bonds(edge_labels=np.array([1, 2, 0, 0]), edge_label_names=("double", "triple", "single")))
+        encoder.encode(molecules(node_attribute_names=("mass", "zeta")))
+    old = Encoder.from_json({**encoder.to_json(), "encodings": [{**encoder.to_json()["encodings"][0], "names": []}]})
+    np.testing.assert_array_equal(old.encode(molecules(node_attribute_names=("a", "b"))), expected)
 
 
 def test_edges_and_graphs_are_scaled_by_the_training_graphs_alone() -> None:

@@ -15,6 +15,7 @@ import pytest
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.convert import FORMS, convert
 from sargnn.data.sources import load
+from sargnn.errors import InputError
 
 
 def networkx_graphs(count: int = 24) -> list[nx.Graph]:
@@ -180,3 +181,67 @@ def test_one_prediction(graphs: GraphSet, tmp_path: Path) -> None:
         found = trained.predict(load(path))
         assert np.array_equal(found.probabilities, expected.probabilities)
         assert np.array_equal(found.saliency, expected.saliency)
+
+
+def targeted(graphs: list[nx.Graph]) -> list[nx.Graph]:
+    """The same with two targets and gaps in place of the class."""
+    for g, graph in enumerate(graphs):
+        del graph.graph["label"]
+        del graph.graph["energy"]
+        graph.graph["size"] = len(graph) + 0.5 if g % 5 else None
+        graph.graph["odd"] = len(graph) % 2 if g % 7 else None
+    return graphs
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_targets_survive_every_form(form: str, tmp_path: Path) -> None:
+    graphs = load(targeted(networkx_graphs()), labels=["size", "odd"])
+    assert graphs.target_names == ("odd", "size")
+    assert len(graphs) == 23  # the first has neither
+    path = tmp_path / ("x.jsonl" if form == "jsonl" else "x")
+    notes = convert(graphs, path, form)
+    again = load(path)
+    assert again.fingerprint == graphs.fingerprint
+    if form == "tu":
+        assert notes == ["TU format has no place for the names of targets: odd, size"]
+    else:
+        assert notes == []
+        assert again.target_names == graphs.target_names
+        one = load(path, labels="odd", labelled=None)
+        assert one.graph_attributes is None
+        assert load(path, labels="size").target_names == ("size",)
+    assert load(graphs.to_pyg()).targets.shape == (23, 2)
+
+
+@pytest.mark.parametrize("form", ["NetworkX", "GraphML folder", "JSON file", "JSON folder", "Parquet tables"])
+def test_other_names_are_right_by_name_or_refused(form: str, graphs: GraphSet, tmp_path: Path) -> None:
+    """Renamed, reordered, missing and unseen: never silently worse."""
+    from sargnn.training.run import train
+    from sargnn.training.settings import Settings
+
+    trained = train(graphs, Settings.of("sar-gcn", {"training.epochs": 1, "model.hidden": 8})).trained
+    expected = trained.predict(graphs).values
+
+    def changed(name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> GraphSet:
+        others = networkx_graphs()
+        for other in others:
+            for _, row in other.nodes(data=True):
+                new = change(dict(row))
+                row.clear()
+                row.update(new)
+        (tmp_path / name).mkdir()
+        return load(WRITERS[form](tmp_path / name, others))
+
+    turned = changed("reordered", lambda row: dict(reversed(row.items())))
+    np.testing.assert_array_equal(trained.predict(turned).values, expected)
+    more = changed("more", lambda row: {"a": 1.0, **row})
+    np.testing.assert_array_equal(trained.predict(more).values, expected)
+    renamed = changed("renamed", lambda row: {{"mass": "zeta"}.get(key, key): value for key, value in row.items()})
+    with pytest.raises(InputError, match="got node attributes 'charge', 'zeta', expected 'mass' among them"):
+        trained.predict(renamed)
+    missing = changed("missing", lambda row: {key: value for key, value in row.items() if key != "mass"})
+    with pytest.raises(InputError, match="got node attributes 'charge', expected 'mass' among them"):
+        trained.predict(missing)
+    unseen = changed("unseen", lambda row: {**row, "label": "9" if row["label"] == "3" else row["label"]})
+    with pytest.warns(UserWarning, match=r"graphs have labels unknown to the model: '9'"):
+        assert np.isfinite(trained.predict(unseen).values).all()

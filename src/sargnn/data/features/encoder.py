@@ -127,14 +127,22 @@ class Encoder:
         encodings = tuple(encoding for encoding in self.encodings if isinstance(encoding, COSTLY))
         return _side_by_side(encodings, graphs, graphs.num_nodes)
 
+    @property
+    def has_unknown(self) -> bool:
+        """Whether labels without a column of their own have one together, which was learned from rare labels."""
+        return all(encoding.rare for encoding in self._labels)
+
+    @property
+    def _labels(self) -> list[Labels]:
+        return [encoding for encoding in (*self.encodings, *self.edge_encodings) if isinstance(encoding, Labels)]
+
     def strange(self, graphs: GraphSet) -> tuple[np.ndarray, list[str]]:
-        """bool [G], which graphs have labels not fitted, which :meth:`encode` would refuse; these labels."""
+        """bool [G], which graphs have labels without a column of their own; these labels."""
         which = np.zeros(len(graphs), bool)
         labels: list[str] = []
-        for encoding in (*self.encodings, *self.edge_encodings):
-            if isinstance(encoding, Labels):
-                found, names = encoding.strange(graphs)
-                which, labels = which | found, [*labels, *names]
+        for encoding in self._labels:
+            found, names = encoding.strange(graphs)
+            which, labels = which | found, [*labels, *names]
         return which, labels
 
     def encode_edges(self, graphs: GraphSet) -> np.ndarray:

@@ -45,7 +45,7 @@ LONGEST = 4096
 Row = tuple[str, str | None, int | None, int]
 """What messages call a row, its file and line, and its graph."""
 
-LISTED = 20
+LISTED = 5
 """Graphs left out that get a note of their own, at most."""
 
 

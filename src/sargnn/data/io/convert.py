@@ -62,7 +62,9 @@ def convert(graphs: GraphSet, path: Path | str, to: str) -> list[str]:
         raise InputError(f"{path}: got the name of a file, expected that of a folder, such as {stem}, for {forms}")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise InputError(f"{path}: is there already, expected a new {'file' if to == 'jsonl' else 'folder'}")
-    return FORMS[to](graphs, path) or []
+    notes = FORMS[to](graphs, path) or []
+    lost = [] if to == "graphset" else [field for field in ("weights", "groups") if getattr(graphs, field) is not None]
+    return [*notes, *(f"{to} has no place for {field}" for field in lost)]
 
 
 def _to_tables(graphs: GraphSet, path: Path) -> None:
@@ -154,7 +156,7 @@ def _graphml(attributes: dict[str, Any], directed: bool, nodes: Rows, edges: Row
 
 def _data(keys: dict[tuple[str, str], str], each: str, row: dict[str, Any], indent: str) -> Iterator[str]:
     for name, value in row.items():
-        if (each, name) in keys:
+        if (each, name) in keys and value is not None:
             yield f'{indent}<data key="{keys[each, name]}">{escape(_xml(str(value)))}</data>'
 
 
@@ -185,6 +187,11 @@ def _to_tu(graphs: GraphSet, path: Path) -> list[str]:
             if values is not None:
                 columns = [exact(values[:, i]) for i in range(values.shape[1])]
                 write(f"{each}_attributes", (", ".join(map(str, row)) for row in zip(*columns, strict=True)))
+        if graphs.targets is not None and graphs.y is None and graphs.graph_attributes is None:
+            write("graph_attributes", (", ".join(map(repr, row)) for row in graphs.targets.tolist()))
+            notes.append(f"TU format has no place for the names of targets: {', '.join(graphs.target_names)}")
+        elif graphs.targets is not None:
+            notes.append("TU format has no place for targets beside attributes of graphs")
     lost = [field for field in ("part", "true_saliency", "node_names") if getattr(graphs, field) is not None]
     lost += ["graph_names"] if graphs.graph_names else []
     return [*notes, *(f"TU format has no place for {field}" for field in lost)]

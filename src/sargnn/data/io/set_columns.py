@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sargnn.data.graphs import PARTS, GraphSet
+from sargnn.data.io.targets import PREFIX
 from sargnn.errors import InputError
 
 __all__ = ["SetColumns", "exact", "undirected"]
@@ -90,7 +91,14 @@ def _graph_columns(graphs: GraphSet) -> Columns:
         "part": None if graphs.part is None else [PARTS[code] for code in graphs.part.tolist()],
         "graph_name": list(graphs.graph_names) or None,
     }
+    if graphs.targets is not None:
+        for name, values in zip(graphs.target_names, graphs.targets.T.tolist(), strict=True):
+            found[PREFIX + name] = [None if value != value else _whole(value) for value in values]
     return {name: values for name, values in found.items() if values is not None}
+
+
+def _whole(value: float) -> float | int:
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def _node_columns(graphs: GraphSet) -> Columns:
