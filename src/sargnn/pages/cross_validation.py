@@ -15,6 +15,7 @@ from sargnn import viz
 from sargnn.data.graphs import GraphSet
 from sargnn.files import write_file
 from sargnn.pages.environment import render
+from sargnn.pages.training_report import chart, facts_of, ribbon
 from sargnn.pages.words import settings_in_words
 from sargnn.tasks import Metric
 from sargnn.tasks.scores import METRICS
@@ -56,7 +57,7 @@ class Curves:
         shown = (scores[-1] if scores else "validation_accuracy").removeprefix("validation_")
         epochs = enumerate(zip(*self.history.values(), strict=True), 1)
         rows = [{"epoch": number, **dict(zip(self.history, values, strict=True))} for number, values in epochs]
-        return Markup(viz.to_svg(viz.learning_curves(rows, best_epoch=self.best_epoch, score=shown), prefix=prefix))
+        return chart(viz.learning_curves(rows, best_epoch=self.best_epoch, score=shown), prefix)
 
 
 @dataclass(frozen=True)
@@ -71,22 +72,34 @@ class ModelPage:
     """By fold; none where the validation graphs were trained on too, or the training diverged at once."""
 
 
-def write_report(folder: Path, graphs: GraphSet, models: Sequence[ModelPage], comparison: Answer | None) -> Path:
+def write_report(
+    folder: Path,
+    graphs: GraphSet,
+    models: Sequence[ModelPage],
+    comparison: Answer | None,
+    *,
+    baseline: tuple[str, float] | None = None,
+    made: Answer | None = None,
+) -> Path:
     """Write ``report.md`` and ``report.html``; gives the page. Names come from data and are escaped there.
 
-    ``comparison``: ``models``, ``difference`` and ``p_value``, where two are compared.
+    ``comparison``: ``models``, ``difference`` and ``p_value``, where two are compared. ``baseline``: the headline
+    without looking at the graphs, as the task gives it. ``made``: how the study was made, by name.
     """
+    made = made or {}
     write_file(folder / "report.md", markdown(graphs, models, comparison))
     main = METRICS[models[0].summary["metric"]]
     drawn = []
     for number, each in enumerate(models):
-        figure = Markup(viz.to_svg(_figure(each.summary, graphs), prefix=f"m{number}c"))
+        figure = chart(_figure(each.summary, graphs), f"m{number}c")
         curves = [(fold, shown.draw(f"m{number}f{fold}")) for fold, shown in sorted(each.curves.items())]
         drawn.append((each.summary, each.folds, figure, curves))
     others = [metric for key, metric in METRICS.items() if key in models[0].summary and metric != main]
     page = render(
         "cross_validation.html.j2", graphs=graphs, models=drawn, comparison=comparison, main=main, others=others,
-        kinds=_kinds(graphs), difference=comparison and difference(comparison, main),
+        kinds=_kinds(graphs), difference=comparison and difference(comparison, main), baseline=baseline, made=made,
+        bounded="%" in main.form, facts=facts_of(graphs), sizes=chart(viz.size_histogram(graphs), "sizes"),
+        colours=ribbon(),
     )  # fmt: skip
     write_file(folder / "report.html", page)
     return folder / "report.html"

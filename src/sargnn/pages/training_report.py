@@ -20,7 +20,7 @@ from sargnn.tasks import Task, Verdict
 from sargnn.viz.distance import distance_groups, error_by_distance
 from sargnn.viz.molecules import draw_molecule, is_molecule
 
-__all__ = ["GalleryItem", "TrainingReport", "choose_gallery", "render"]
+__all__ = ["GalleryItem", "TrainingReport", "chart", "choose_gallery", "facts_of", "render", "ribbon"]
 
 VARIABLES = {
     viz.INK: "ink", viz.MUTED: "muted", viz.LINE: "line",
@@ -84,7 +84,7 @@ def render(report: TrainingReport) -> str:
     task, curves = report.task, None
     if report.history:
         drawn = viz.learning_curves(report.history, best_epoch=report.best_epoch, score=task.score_name)
-        curves = _chart(drawn, "curves")
+        curves = chart(drawn, "curves")
     return render_template(
         "report.html.j2",
         report=report,
@@ -96,13 +96,13 @@ def render(report: TrainingReport) -> str:
         sentence=task.sentence(report.results[headline]),
         baseline=task.baseline(report.targets),
         seeds=[section["seed"] for section in report.settings.values() if "seed" in section],
-        facts=_facts(report.graphs),
-        sizes=_chart(viz.size_histogram(report.graphs), "sizes"),
-        figure=_chart(task.figure(report.targets, report.values), "confusion"),
+        facts=facts_of(report.graphs),
+        sizes=chart(viz.size_histogram(report.graphs), "sizes"),
+        figure=chart(task.figure(report.targets, report.values), "confusion"),
         curves=curves,
         gallery=[(item, _drawing(report.graphs, item, f"graph{i}")) for i, item in enumerate(report.gallery)],
         trust=_trust(report),
-        colours=[viz.SALIENCY(level, bytes=True)[:3] for level in np.linspace(0, 1, 9)],
+        colours=ribbon(),
     )
 
 
@@ -111,8 +111,8 @@ def _trust(report: TrainingReport) -> dict[str, Any] | None:
     if report.distances is None or len(report.distances) < THIRDS:
         return None
     groups = distance_groups(report.distances[:, 0], report.distances[:, 1], THIRDS)
-    chart = _chart(error_by_distance(groups, similarity=report.similarity), "trust")
-    return {"nearest": groups[0], "farthest": groups[-1], "chart": chart}
+    drawn = chart(error_by_distance(groups, similarity=report.similarity), "trust")
+    return {"nearest": groups[0], "farthest": groups[-1], "chart": drawn}
 
 
 def choose_gallery(
@@ -145,7 +145,12 @@ def _spread(positions: Sequence[int], strata: np.ndarray) -> list[int]:
     return sorted(turns, key=lambda position: turns[position])
 
 
-def _chart(figure: Figure, prefix: str) -> Markup:
+def ribbon() -> list[Any]:
+    """The colours across the top of a report."""
+    return [viz.SALIENCY(level, bytes=True)[:3] for level in np.linspace(0, 1, 9)]
+
+
+def chart(figure: Figure, prefix: str) -> Markup:
     """A chart in the page's own colours, light or dark."""
     svg = viz.to_svg(figure, prefix=prefix)
     for colour, variable in VARIABLES.items():
@@ -161,7 +166,7 @@ def _drawing(graphs: GraphSet, item: GalleryItem, prefix: str) -> Markup:
     return Markup(viz.to_svg(viz.draw_graph(graphs, item.graph, item.saliency, true_saliency=truth), prefix=prefix))
 
 
-def _facts(graphs: GraphSet) -> dict[str, str]:
+def facts_of(graphs: GraphSet) -> dict[str, str]:
     """What a data set is, in a few words each."""
     inputs = []
     for kind, labels, names, attributes in (

@@ -35,6 +35,7 @@ from sargnn.systems import find_system
 from sargnn.tasks import Classification, Task, task_of
 from sargnn.tasks.scores import METRICS
 from sargnn.tasks.target_columns import mean_of_targets
+from sargnn.training.hardware import versions
 from sargnn.training.model_folder import CONFIG
 from sargnn.training.monitor import check_monitor
 from sargnn.training.settings import DEFAULT_MODEL, Settings, read_settings
@@ -125,7 +126,10 @@ def cross_validate(
     if out is None:
         return answer
     pages = [ModelPage(found, *_lines_and_curves(result)) for found, result in zip(summaries, results, strict=True)]
-    return answer | {"report": str(write_report(out, graphs, pages, answer.get("comparison")))}
+    made = {"folds": len(folds), "repeats": plan.repeats, "seed": plan.seed, **versions()}
+    baseline = task.baseline(task.targets(graphs))
+    report = write_report(out, graphs, pages, answer.get("comparison"), baseline=baseline, made=made)
+    return answer | {"report": str(report)}
 
 
 def expand(model: str, assignments: Sequence[str], grid: Sequence[str]) -> tuple[Settings, ...]:
