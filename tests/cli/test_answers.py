@@ -27,3 +27,8 @@ def test_accuracies_are_percentages_and_other_numbers_are_not(capsys: pytest.Cap
         ["run"], ["test", "accuracy", "25.0%"], ["train", "seconds", "0.25"], ["test", "interval", "10.0%,", "20.0%"],
         ["auroc", "none"],
     ]  # fmt: skip
+
+
+def test_the_interval_of_an_error_in_its_own_unit_is_no_fraction(capsys: pytest.CaptureFixture[str]) -> None:
+    answer({"test_rmse": 0.74, "test_interval": [0.65, 0.84]}, False, "run")
+    assert capsys.readouterr().out.splitlines()[2].split() == ["test", "interval", "0.65,", "0.84"]

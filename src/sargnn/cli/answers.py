@@ -24,7 +24,9 @@ def answer(result: Answer, as_json: bool, title: object) -> None:
     if as_json:
         print(json.dumps(result, allow_nan=False))
     else:
-        table(str(title), {name.replace("_", " "): _readable(name, value) for name, value in result.items()})
+        numbers = any(name.endswith("rmse") for name in result)  # whose intervals are no fractions
+        shown = {name: _readable("" if numbers else name, value) for name, value in result.items()}
+        table(str(title), {name.replace("_", " "): text for name, text in shown.items()})
 
 
 def _readable(name: str, value: Any) -> str:
