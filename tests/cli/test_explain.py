@@ -35,6 +35,12 @@ WRONG_CALLS: WrongCalls = {
 }
 
 
+def test_every_row_has_its_prediction_beside_the_maps(sargnn: Command, run: Path, data: Path) -> None:
+    sargnn("predict", run, data, "--out", "predicted.csv")
+    sargnn("explain", run, data, "--out", "why", "--drawings", 0)
+    assert rows_of(Path("why/predictions.csv")) == rows_of(Path("predicted.csv"))
+
+
 def test_explain_agrees_with_predict_and_its_two_forms_with_each_other(
     sargnn: Command, run: Path, data: Path, made: GraphSet
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from command import FAST, Command, WrongCalls, refuse_one_call, rows_of
 from sargnn.data.graphs import GraphSet
 from sargnn.data.sources import load
+from sargnn.files import write_csv
 from sargnn.training.model_folder import load_model
 from sargnn.training.trust import load_trust
 from tiny import shapes
@@ -150,3 +151,37 @@ def test_other_features_at_prediction(sargnn: Command) -> None:
 @pytest.mark.parametrize("name", WRONG_CALLS)
 def test_a_wrong_call_gets_one_line(name: str, sargnn: Command, run: Path, data: Path) -> None:
     refuse_one_call(sargnn, WRONG_CALLS[name], {"RUN": run, "DATA": data})
+
+
+GENERATED = [f"{'C' * (1 + g % 7)}{'O' if g % 2 else 'N'}" for g in range(60)]
+
+
+@pytest.mark.parametrize("name", ["generated", "BBBP", "tox21"])
+def test_rows_out_are_rows_in_joined_back_by_id(name: str, sargnn: Command, request: pytest.FixtureRequest) -> None:
+    """Twenty broken rows, ids and a column of text between good molecules: nothing is lost, nothing moves."""
+    pytest.importorskip("rdkit", reason="reading SMILES needs RDKit, the extra 'chem'")
+    labels = {"generated": ["odd"], "BBBP": ["p_np"], "tox21": ["NR-AR", "NR-AhR"]}[name]
+    table = [{"smiles": text, "odd": str(g % 2)} for g, text in enumerate(GENERATED)]
+    if name != "generated":
+        path = request.getfixturevalue("mirror") / "moleculenet" / f"{name}.csv"
+        if not path.exists():
+            pytest.skip(f"{path} is not there")
+        table = rows_of(path)[:120]
+    rows = [{"key": f"M{g}", **{column: row[column] for column in ("smiles", *labels)}} for g, row in enumerate(table)]
+    for broken in range(20):
+        rows.insert(broken * 3, {"key": f"B{broken}", "smiles": f"C(C{broken}", **dict.fromkeys(labels, "1")})
+    rows = [{**row, "remark": f'said "{row["key"]}", twice'} for row in rows]
+    write_csv(Path("in.csv"), list(rows[0]), [list(row.values()) for row in rows])
+    options = [word for label in labels for word in ("--labels", label)]
+    sargnn("train", "in.csv", "--id", "key", *options, "--out", "run", *FAST)
+    sargnn("predict", "run", "in.csv", "--out", "out.csv")
+    found = rows_of(Path("out.csv"))
+    assert [row["key"] for row in found] == [row["key"] for row in rows]
+    assert [row["remark"] for row in found] == [row["remark"] for row in rows]
+    assert [row["graph_name"] for row in found] == [row["key"] for row in rows]
+    for row in found:
+        probability = next(value for column, value in row.items() if column.startswith("probability"))
+        assert (row["status"] == "predicted") == bool(probability) == bool(row["graph"]) or "labels" in row["reason"]
+        assert bool(row["reason"]) == (row["status"] == "left out")
+        assert not row["key"].startswith("B") or "(not SMILES), expected a molecule in SMILES" in row["reason"]
+    assert sum(row["status"] == "predicted" for row in found) >= len(table) - 3

@@ -57,6 +57,7 @@ def explain(
     from sargnn.files import write_file
     from sargnn.pages.explanations import draw, render_page, write_tables
     from sargnn.training.open_run import explain_graphs, open_run
+    from sargnn.training.prediction_table import write_rows
 
     check_choice("--format", form, FORMS)
     check_choice("--rule", rule or "mean", RULES)
@@ -81,6 +82,8 @@ def explain(
         name, advice = opened.trained.settings.name, "or the effects of nodes: --for all"
         raise InputError(f"{run}: model '{name}' has no saliency, expected one that has, such as sar-gcn, {advice}")
     write_tables(out, opened.graphs, explained, with_map=rule is not None)
+    cells = [list(item.values.values()) for item in explained]
+    write_rows(out / "predictions.csv", opened, list(explained[0].values), cells)
     drawn = explained[:drawings]
     if len(drawn) < len(explained):
         note(f"drawing the first {len(drawn)} of {len(explained)} graphs; --drawings {len(explained)} draws all")

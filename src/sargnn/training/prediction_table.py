@@ -14,7 +14,7 @@ from sargnn.errors import InputError
 from sargnn.files import write_table
 from sargnn.training.open_run import OpenRun
 
-__all__ = ["write_predictions"]
+__all__ = ["write_predictions", "write_rows"]
 
 PREDICTED, LEFT_OUT = "predicted", "left out"
 
@@ -32,23 +32,33 @@ def write_predictions(
     those of the input. ``values`` [K, ...]: the predictions for the graphs of ``opened.index``. ``more``: further
     columns [K] by name. ``keep``: the columns of the input to keep, by default all.
     """
-    task, names, more = opened.trained.task, opened.graphs.graph_names, more or {}
-    own = [*task.columns(), *more]
+    task, more = opened.trained.task, more or {}
     others = zip(*more.values(), strict=True) if more else repeat(())
-    rows = zip(opened.index.tolist(), values, others, strict=False)
-    predicted = {g: [*task.cells(value), *other] for g, value, other in rows}
-    kept = _kept(opened, keep)
+    cells = [[*task.cells(value), *other] for value, other in zip(values, others, strict=False)]
+    return write_rows(file, opened, [*task.columns(), *more], cells, keep)
+
+
+def write_rows(
+    file: Path | None,
+    opened: OpenRun,
+    own: Sequence[str],
+    cells: Sequence[Sequence[Any]],
+    keep: Sequence[str] | None = None,
+) -> int:
+    """The same of ``cells`` [K], what is known of each graph of ``opened.index``, under the names ``own``."""
+    names, kept = opened.graphs.graph_names, _kept(opened, keep)
+    predicted = dict(zip(opened.index.tolist(), cells, strict=True))
     taken = {"graph", *own, "graph_name", "status", "reason"}
     header = ["graph", *own, *(["graph_name"] if names else []), "status", "reason"]
     header += [f"input_{name}" if name in taken else name for name in kept]
     table = []
     for row, graph in _rows(opened):
         reason = _reason(opened, row, graph)
-        cells = predicted.get(graph, [None] * len(own))
+        found = predicted.get(graph, [None] * len(own))
         named = [_name(opened, row, graph)] if names else []
         status = PREDICTED if graph in predicted else LEFT_OUT
         inputs = (column[row] for column in kept.values()) if row is not None else repeat(None, len(kept))
-        table.append([None if graph < 0 else graph, *cells, *named, status, reason, *inputs])
+        table.append([None if graph < 0 else graph, *found, *named, status, reason, *inputs])
     write_table(file, header, table)
     return len(table)
 
