@@ -83,7 +83,7 @@ def test_scores_are_those_of_each_target_and_their_mean() -> None:
     assert {key: found["targets"]["b"][key] for key in second} == second
     assert found["auroc"] == (first["auroc"] + second["auroc"]) / 2
     assert (found["targets"]["b"]["graphs"], found["targets"]["b"]["positive"]) == (3, 2)
-    assert TASK.score("mcc", targets, values) == pytest.approx((first["mcc"] + second["mcc"]) / 2)
+    assert TASK.scores(targets, values)["mcc"] == pytest.approx((first["mcc"] + second["mcc"]) / 2)
 
 
 def test_a_target_of_one_class_in_training_is_told_and_left_out_of_the_mean() -> None:

@@ -22,3 +22,19 @@ def test_parity_has_a_panel_for_each_number_without_the_gaps() -> None:
     first, second = figure.axes
     assert first.collections[0].get_offsets().tolist() == [[1, 1.5], [2, 2.5], [3, 3.5]]
     assert second.collections[0].get_offsets().tolist() == [[5, 5.5], [7, 7.5]]
+
+
+def test_curves_start_and_end_where_they_must() -> None:
+    positive, score = np.array([True, False, True, False]), np.array([0.9, 0.8, 0.7, 0.1])
+    left, right = viz.ranking_curves([("a", positive, score)]).axes
+    x, y = left.lines[1].get_data()
+    assert list(zip(x.tolist(), y.tolist(), strict=True)) == [(0, 0), (0, 0.5), (0.5, 0.5), (0.5, 1), (1, 1)]
+    assert right.lines[0].get_data()[1][-1] == 1
+
+
+def test_reliability_by_hand() -> None:
+    axes, below = viz.reliability(np.array([True, False, True]), np.array([0.92, 0.98, 0.05])).axes
+    x, y = axes.lines[1].get_data()
+    assert np.allclose(x, [0.05, 0.95])
+    assert np.allclose(y, [1, 0.5])
+    assert [bar.get_height() for bar in below.patches] == [1, 2]

@@ -55,6 +55,7 @@ def train(
 ) -> None:
     """Train a model, score it on held-out graphs, save it, and write a report."""
     from sargnn.tasks import task_of
+    from sargnn.training.baselines import beside
     from sargnn.training.hardware import find_device
     from sargnn.training.run import TrainingRun
     from sargnn.training.settings import read_settings
@@ -77,7 +78,9 @@ def train(
     result |= {f"{part.replace('-', '_')}_{headline}": scores[headline] for part, scores in run.scores.items()}
     if test := run.scores.get("test"):
         result["test_interval"] = [test["low"], test["high"]]
-        result |= {f"test_{key}": test[key] for key in others}
+        leading = run.trained.task.headline(run.trained.task.targets(graphs)[run.fold.test])
+        result |= {f"baseline_{metric.key}": beside(test, metric.key) for metric in leading}
+        result |= {f"test_{key}": test[key] for key in (*(metric.key for metric in leading), *others)}
         result |= {} if test.get("saliency_auc") is None else {"saliency_auc": test["saliency_auc"]}
     result |= {"epochs": len(run.state.history), "best_epoch": run.state.best_epoch}
     answer(result | {"train_seconds": run.seconds, "report": str(report)}, as_json, f"trained on {data}")

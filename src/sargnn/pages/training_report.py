@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from sargnn import viz
 from sargnn.data.graphs import GraphSet
 from sargnn.pages.environment import render as render_template
-from sargnn.tasks import Task, Verdict
+from sargnn.tasks import Metric, Task, Verdict
 from sargnn.viz.distance import distance_groups, error_by_distance
 from sargnn.viz.molecules import draw_molecule, is_molecule
 
@@ -55,7 +55,7 @@ class TrainingReport:
     history: Sequence[Mapping[str, Any]]
     """One row per epoch, as :func:`sargnn.viz.learning_curves` takes them."""
     best_epoch: int
-    results: Mapping[str, Mapping[str, int | float]]
+    results: Mapping[str, Mapping[str, Any]]
     """Part to what :meth:`Task.measure` gives, ``graphs``, and, where the truth is known, ``saliency_auc``: how well
     saliency ranks the nodes that truly matter; 1 is perfect, 0.5 is chance. The headline is ``test``, or the last part
     if there is none."""
@@ -81,7 +81,9 @@ class TrainingReport:
 def render(report: TrainingReport) -> str:
     """The report as HTML text, complete in itself; the same report gives the same bytes."""
     headline = "test" if "test" in report.results else list(report.results)[-1]
-    task, curves = report.task, None
+    task, curves, score = report.task, None, report.results[headline]
+    main, *more = task.headline(report.targets)
+    others = [*more, *(metric for metric in task.metrics if metric not in (main, *more))]
     if report.history:
         drawn = viz.learning_curves(report.history, best_epoch=report.best_epoch, score=task.score_name)
         curves = chart(drawn, "curves")
@@ -89,12 +91,20 @@ def render(report: TrainingReport) -> str:
         "report.html.j2",
         report=report,
         headline=headline,
-        score=report.results[headline],
-        main=task.metrics[0],
-        others=task.metrics[1:],
-        bounded="%" in task.metrics[0].form,
+        score=score,
+        main=main,
+        others=others,
+        ends={part: _ends(result, main, task) for part, result in report.results.items()},
+        bounded="%" in main.form,
         sentence=task.sentence(report.results[headline]),
-        baseline=task.baseline(report.targets),
+        baseline=_baseline(report, main, score),
+        baselines=score.get("baselines", {}),
+        intervals=score.get("intervals", {}),
+        own=score.get("targets", {}),
+        figures=[
+            (text, _chart(drawn, f"scores{number}"))
+            for number, (text, drawn) in enumerate(task.figures(report.targets, report.values))
+        ],
         seeds=[section["seed"] for section in report.settings.values() if "seed" in section],
         facts=facts_of(report.graphs),
         sizes=chart(viz.size_histogram(report.graphs), "sizes"),
@@ -104,6 +114,21 @@ def render(report: TrainingReport) -> str:
         trust=_trust(report),
         colours=ribbon(),
     )
+
+
+def _ends(result: Mapping[str, Any], main: Metric, task: Task) -> tuple[float, float]:
+    """The 95 % interval of the headline."""
+    if main == task.metrics[0]:
+        return result["low"], result["high"]
+    return tuple(result["intervals"][main.key] or (result[main.key],) * 2)
+
+
+def _baseline(report: TrainingReport, main: Metric, score: Mapping[str, Any]) -> tuple[str, float] | None:
+    """What the headline would be without a model, and that in words."""
+    if main == report.task.metrics[0]:
+        return report.task.baseline(report.targets)
+    known = [(f"the {name} alone has", found[main.key]) for name, found in score.get("baselines", {}).items()]
+    return next((each for each in known if each[1] is not None), None)
 
 
 def _trust(report: TrainingReport) -> dict[str, Any] | None:

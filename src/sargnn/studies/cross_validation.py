@@ -191,12 +191,19 @@ def summary(result: CellResult, folds: Sequence[Fold], task: Task) -> dict[str, 
         "folds": [None if isnan(fold) else fold for fold in result.folds.tolist()],
         "selected": [settings.changes() for settings in result.selected],
         **mean_of_targets([{key: test[key] for key in keys} for test in tests]),
+        "baselines": _baselines(tests),
     }  # fmt: skip
     if isinstance(task, Classification):
         confusion = np.sum([np.array(row.details["confusion"]) for row in result.rows], axis=0)
         return {**told, "balanced_accuracy": mean_found(confusion), "confusion": confusion.tolist()}
     each = {name: [{key: test["targets"][name][key] for key in keys} for test in tests] for name in task.names}
     return {**told, "targets": {name: mean_of_targets(scores) for name, scores in each.items()}}
+
+
+def _baselines(tests: Sequence[dict[str, Any]]) -> dict[str, dict[str, float | None]]:
+    """The mean of every score of each baseline."""
+    each = [test.get("baselines", {}) for test in tests]
+    return {name: mean_of_targets([found[name] for found in each if name in found]) for name in each[0]}
 
 
 def in_words(answer: dict[str, Any]) -> dict[str, str]:
@@ -221,6 +228,7 @@ def _model_in_words(answer: dict[str, Any]) -> dict[str, str]:
         "model": answer["model"],
         main.in_line: f"{shown(answer['mean'])} ± {shown(answer['std'])}{interval}",
         "folds": " ".join("undefined" if fold is None else shown(fold) for fold in answer["folds"]),
+        **{f"{main.in_line} of the {name}": main.shown(own) for name, own in answer.get("baselines", {}).items()},
         **{name: text for name, text in others.items() if name != main.in_line},
         **of_targets,
         "selected": "; ".join(f"{text or 'the defaults'} ({count}x)" for text, count in chosen.most_common()),

@@ -34,6 +34,7 @@ from sargnn.studies.jobs import TrainingJob, TrainingRow
 from sargnn.studies.store import Row
 from sargnn.systems import find_system
 from sargnn.tasks import Classification, Task, task_of
+from sargnn.training.baselines import baselines
 from sargnn.training.hardware import find_device, hardware
 from sargnn.training.progress import Progress, decisive
 from sargnn.training.run import TrainingRun, parts_of, score
@@ -276,6 +277,7 @@ def _tested(graphs: GraphSet, fold: Fold, fitted: Fitted) -> Row:
         if name == "test":
             task = fitted.trained.task
             details = task.details(task.targets(part), prediction.values)
+            scores[name]["baselines"] = baselines(task, graphs, fold.train, fold.test)
     return {"scores": scores, "details": details}
 
 

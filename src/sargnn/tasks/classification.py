@@ -16,13 +16,16 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.sources import require_two_classes
 from sargnn.errors import InputError
 from sargnn.tasks.calibration import ClassCalibration
-from sargnn.tasks.scores import CLASS_METRICS, class_scores, intervals, resampled, resampled_classes
-from sargnn.tasks.task import Task, Verdict
+from sargnn.tasks.scores import CLASS_METRICS, Values, class_scores, intervals, resampled, resampled_classes
+from sargnn.tasks.task import Metric, Task, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Classification"]
+
+IMBALANCED = 0.7
+"""Fraction of the largest class above which accuracy says little."""
 
 
 @dataclass(frozen=True)
@@ -120,14 +123,25 @@ class Classification(Task):
 
     def measure(self, targets: np.ndarray, values: np.ndarray) -> dict[str, Any]:
         given = targets, self.decide(values), values
-        scores = class_scores(*given)
+        scores = self.scores(targets, values)
         low, high = metrics.wilson_interval(scores["accuracy"] or 0.0, len(targets))
         drawn = resampled(len(targets), lambda counts: resampled_classes(*given, counts))
         spread = intervals(drawn) | {"accuracy": [low, high]}
         return {"accuracy": scores["accuracy"], "low": low, "high": high, **scores, "intervals": spread}
 
-    def score(self, key: str, targets: np.ndarray, values: np.ndarray) -> float | None:
-        return class_scores(targets, self.decide(values), values)[key]
+    def scores(self, targets: np.ndarray, values: np.ndarray) -> Values:
+        return class_scores(targets, self.decide(values), values)
+
+    def headline(self, targets: np.ndarray) -> tuple[Metric, ...]:
+        """Accuracy; where a class has more than 70 % of the graphs, balanced accuracy and AUROC."""
+        largest = np.bincount(targets).max() / len(targets) if len(targets) else 0.0
+        return self.metrics[1:3] if largest > IMBALANCED else self.metrics[:1]
+
+    def guess(self, targets: np.ndarray) -> tuple[str, np.ndarray]:
+        return "largest class", np.bincount(targets, minlength=self.outputs) / max(len(targets), 1)
+
+    def copied(self, targets: np.ndarray) -> np.ndarray:
+        return np.asarray(np.eye(self.outputs)[targets])
 
     def details(self, targets: np.ndarray, values: np.ndarray) -> dict[str, Any]:
         return {"confusion": metrics.confusion(targets, self.decide(values), self.outputs).tolist()}
@@ -156,6 +170,19 @@ class Classification(Task):
         from sargnn import viz
 
         return viz.confusion_matrix(np.array(self.details(targets, values)["confusion"]), self.classes)
+
+    def figures(self, targets: np.ndarray, values: np.ndarray) -> list[tuple[str, Figure]]:
+        from sargnn import viz
+
+        found = []
+        if self.outputs == 2 and len(np.unique(targets)) == 2:
+            curves = [(self.classes[1], targets == 1, values[:, 1])]
+            found.append(("ROC and precision-recall curves", viz.ranking_curves(curves)))
+        hit, confidence = self.decide(values) == targets, values.max(axis=1)
+        return [
+            *found,
+            ("Probability of the predicted class, and how often it is right", viz.reliability(hit, confidence)),
+        ]
 
     def right(self, targets: np.ndarray, values: np.ndarray) -> np.ndarray:
         return np.asarray(self.decide(values) == targets)

@@ -24,7 +24,7 @@ from sargnn.tasks.scores import (
 )
 from sargnn.tasks.target_columns import found_columns, mean_of_targets, require_targets
 from sargnn.tasks.target_sets import TargetCalibration
-from sargnn.tasks.task import Task, Verdict
+from sargnn.tasks.task import Metric, Task, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -144,8 +144,18 @@ class Multilabel(Task):
     def decide(self, values: np.ndarray) -> np.ndarray:
         return np.asarray(values > 0.5, dtype=np.float64)
 
-    def score(self, key: str, targets: np.ndarray, values: np.ndarray) -> float | None:
-        return mean_of_targets([self._scores(targets, values, t) for t in self.learned.tolist()])[key]
+    def scores(self, targets: np.ndarray, values: np.ndarray) -> Values:
+        return mean_of_targets([self._scores(targets, values, t) for t in self.learned.tolist()])
+
+    def headline(self, targets: np.ndarray) -> tuple[Metric, ...]:
+        return self.metrics[:2]
+
+    def guess(self, targets: np.ndarray) -> tuple[str, np.ndarray]:
+        known = np.maximum((~np.isnan(targets)).sum(axis=0), 1)
+        return "frequency of each target", np.asarray(np.nansum(targets, axis=0) / known)
+
+    def copied(self, targets: np.ndarray) -> np.ndarray:
+        return targets
 
     def measure(self, targets: np.ndarray, values: np.ndarray) -> dict[str, Any]:
         columns = self.learned.tolist()
@@ -225,6 +235,22 @@ class Multilabel(Task):
 
         areas = [self._scores(targets, values, t)["auroc"] for t in range(len(self.names))]
         return viz.target_bars(self.names, areas, "AUROC", chance=0.5)
+
+    def figures(self, targets: np.ndarray, values: np.ndarray) -> list[tuple[str, Figure]]:
+        from sargnn import viz
+
+        there = ~np.isnan(targets)
+        curves = [
+            (self.names[t], targets[there[:, t], t] == 1, values[there[:, t], t])
+            for t in self.learned.tolist()
+            if len(np.unique(targets[there[:, t], t])) == 2
+        ]
+        found = [("ROC and precision-recall curves of each target", viz.ranking_curves(curves))] if curves else []
+        learned = there & np.isin(np.arange(len(self.names)), self.learned)
+        if learned.any():
+            pooled = viz.reliability(targets[learned] == 1, values[learned])
+            found.append(("Probability, and how often the target is there; all targets together", pooled))
+        return found
 
     def right(self, targets: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Whether every target that is there is predicted right."""

@@ -142,8 +142,15 @@ class Regression(Task):
     def decide(self, values: np.ndarray) -> np.ndarray:
         return values
 
-    def score(self, key: str, targets: np.ndarray, values: np.ndarray) -> float | None:
-        return mean_of_targets([_scores(*pair) for pair in zip(targets.T, values.T, strict=True)])[key]
+    def scores(self, targets: np.ndarray, values: np.ndarray) -> Values:
+        return mean_of_targets([_scores(*pair) for pair in zip(targets.T, values.T, strict=True)])
+
+    def guess(self, targets: np.ndarray) -> tuple[str, np.ndarray]:
+        known = np.maximum((~np.isnan(targets)).sum(axis=0), 1)
+        return "mean of the training graphs", np.asarray(np.nansum(targets, axis=0) / known)
+
+    def copied(self, targets: np.ndarray) -> np.ndarray:
+        return targets
 
     def measure(self, targets: np.ndarray, values: np.ndarray) -> dict[str, Any]:
         found = [_scores(*pair) for pair in zip(targets.T, values.T, strict=True)]
@@ -184,7 +191,7 @@ class Regression(Task):
         if not len(targets):
             return None
         alone = np.broadcast_to(np.array(self.center), targets.shape)
-        rmse = self.score("rmse", targets, alone)
+        rmse = self.scores(targets, alone)["rmse"]
         return None if rmse is None else ("the mean of the training graphs alone has", rmse)
 
     # --- words and pictures

@@ -193,10 +193,14 @@ class Task(ABC):
     def measure(self, targets: np.ndarray, values: np.ndarray) -> dict[str, Any]:
         """Every one of :attr:`metrics`, and the ends ``low`` and ``high`` of the headline's 95 % interval."""
 
-    def score(self, key: str, targets: np.ndarray, values: np.ndarray) -> float | None:
-        """One of :attr:`metrics` alone; none where it is not defined."""
-        found: float | None = self.measure(targets, values)[key]
-        return found
+    def scores(self, targets: np.ndarray, values: np.ndarray) -> dict[str, float | None]:
+        """Every one of :attr:`metrics` without its interval; none where it is not defined."""
+        measured = self.measure(targets, values)
+        return {metric.key: measured[metric.key] for metric in self.metrics}
+
+    def headline(self, targets: np.ndarray) -> tuple[Metric, ...]:
+        """The metrics that mean most for such targets, the first of all first."""
+        return self.metrics[:1]
 
     @abstractmethod
     def details(self, targets: np.ndarray, values: np.ndarray) -> dict[str, Any]:
@@ -209,6 +213,14 @@ class Task(ABC):
     @abstractmethod
     def baseline(self, targets: np.ndarray) -> tuple[str, float] | None:
         """What the headline would be without looking at the graphs, and that in words; none where there is no graph."""
+
+    def guess(self, targets: np.ndarray) -> tuple[str, np.ndarray] | None:
+        """The values that the targets of the training graphs suggest for any graph, and what that is in words."""
+        return None
+
+    def copied(self, targets: np.ndarray) -> np.ndarray:
+        """The values ``[G, ...]`` that say exactly the ``targets``; NaN where one is missing."""
+        raise NotImplementedError
 
     # --- words and pictures
 
@@ -235,6 +247,10 @@ class Task(ABC):
     @abstractmethod
     def figure(self, targets: np.ndarray, values: np.ndarray) -> Figure:
         """Predicted against true."""
+
+    def figures(self, targets: np.ndarray, values: np.ndarray) -> list[tuple[str, Figure]]:
+        """Further charts of predictions against the truth, each with what it shows in words."""
+        return []
 
     @abstractmethod
     def right(self, targets: np.ndarray, values: np.ndarray) -> np.ndarray:

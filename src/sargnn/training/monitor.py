@@ -37,8 +37,8 @@ def monitored_metric(task: Task, y: Tensor, outputs: Tensor, config: TrainingCon
     """The metric that decides, if neither the loss nor the score of every epoch does; none where it is not defined."""
     if not has_extra_metric(task, config):
         return {}
-    value = task.score(config.monitor, task.decode(y.cpu().numpy()), task.predict(outputs))
-    return {f"validation_{config.monitor}": value}
+    found = task.scores(task.decode(y.cpu().numpy()), task.predict(outputs))
+    return {f"validation_{config.monitor}": found[config.monitor]}
 
 
 def has_extra_metric(task: Task, config: TrainingConfig) -> bool:

@@ -23,6 +23,7 @@ from sargnn.pages.training_report import render
 from sargnn.tasks import Task, task_of
 from sargnn.tasks.calibration import Calibration
 from sargnn.training import model_folder
+from sargnn.training.baselines import baselines
 from sargnn.training.calibration import save_calibration
 from sargnn.training.hardware import hardware, versions
 from sargnn.training.loop import TrainingState, check_supervision, fit
@@ -151,6 +152,9 @@ class TrainingRun:
             for part, index in self.parts.items()
             if len(index)
         }
+        if "test" in self.scores:
+            posed = self.trained.task, self.graphs, self.fold.train, self.fold.test
+            self.scores["test"]["baselines"] = baselines(*posed)
         if len(held_out := self.fold.validation) and (kind := self.trained.task.calibration):
             found, targets = self.prediction, self.trained.task.targets(self.graphs)
             spread = None if found.spread is None else found.spread[held_out]

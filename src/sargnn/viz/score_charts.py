@@ -7,14 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from sargnn.viz.style import ACCENT, INK, LINE, house_style, printable
+from sargnn.viz.style import ACCENT, COLOURS, INK, LINE, MUTED, house_style, printable
 
-__all__ = ["parity", "target_bars"]
+__all__ = ["parity", "ranking_curves", "reliability", "target_bars"]
 
 MOST_TARGETS = 40
 """Bars of a chart."""
 MOST_PANELS = 6
 """Panels of a chart."""
+MOST_NAMED = 14
+"""Curves with a legend."""
 
 
 @house_style()
@@ -64,4 +66,59 @@ def parity(true: np.ndarray, predicted: np.ndarray, names: Sequence[str]) -> Fig
         axes.set_ylabel("predicted")
     for axes in panels[len(names) :]:
         axes.set_axis_off()
+    return figure
+
+
+@house_style()
+def ranking_curves(curves: Sequence[tuple[str, np.ndarray, np.ndarray]]) -> Figure:
+    """The ROC and the precision-recall curve of each target: its name, which graphs are positive, and their scores.
+    The grey line is chance.
+
+    >>> figure = ranking_curves([("toxic", np.array([True, False]), np.array([0.9, 0.2]))])
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['ROC', 'Precision and recall']
+    """
+    from sklearn.metrics import precision_recall_curve, roc_curve
+
+    figure = Figure(figsize=(8.6, 3.8), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.plot([0, 1], [0, 1], color=LINE, linewidth=1.2)
+    for number, (name, positive, score) in enumerate(curves):
+        look = {"color": COLOURS[number % len(COLOURS)] if len(curves) > 1 else ACCENT, "linewidth": 1.4}
+        false, found, _ = roc_curve(positive, score)
+        precision, recall, _ = precision_recall_curve(positive, score)
+        left.plot(false, found, label=printable(name, 24), **look)
+        right.plot(recall, precision, **look)
+        if len(curves) == 1:
+            right.axhline(positive.mean(), color=LINE, linewidth=1.2, zorder=0)
+    if len(curves) <= MOST_NAMED:
+        left.legend(loc="lower right", labelcolor=MUTED, fontsize=7)
+    left.set(xlabel="false positives", ylabel="true positives", xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
+    right.set(xlabel="recall", ylabel="precision", xlim=(-0.01, 1.01), ylim=(-0.01, 1.03))
+    left.set_title("ROC")
+    right.set_title("Precision and recall")
+    return figure
+
+
+@house_style()
+def reliability(true: np.ndarray, probability: np.ndarray, bins: int = 10) -> Figure:
+    """How often what has a ``probability`` is ``true``, in bins of equal width; on the line it means what it says. The
+    bars below count.
+
+    >>> figure = reliability(np.array([True, False]), np.array([0.95, 0.05]))
+    >>> figure.axes[0].get_ylabel()
+    'how often'
+    """
+    number = np.clip((probability * bins).astype(int), 0, bins - 1)
+    counts = np.bincount(number, minlength=bins)
+    filled = np.flatnonzero(counts)
+    mean, often = (np.bincount(number, values, bins)[filled] / counts[filled] for values in (probability, true))
+    figure = Figure(figsize=(4.4, 4.2), layout="constrained")
+    axes, below = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
+    axes.plot([0, 1], [0, 1], color=LINE, linewidth=1.2)
+    axes.plot(mean, often, color=ACCENT, marker="o", markersize=4, linewidth=1.4)
+    axes.set(ylabel="how often", xlim=(0, 1), ylim=(-0.02, 1.02))
+    axes.set_title("Reliability")
+    below.bar((filled + 0.5) / bins, counts[filled], width=0.9 / bins, color=MUTED)
+    below.set(xlabel="probability", ylabel="count")
     return figure
