@@ -102,7 +102,7 @@ def render(report: TrainingReport) -> str:
         intervals=score.get("intervals", {}),
         own=score.get("targets", {}),
         figures=[
-            (text, _chart(drawn, f"scores{number}"))
+            (text, chart(drawn, f"scores{number}"))
             for number, (text, drawn) in enumerate(task.figures(report.targets, report.values))
         ],
         seeds=[section["seed"] for section in report.settings.values() if "seed" in section],
