@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sargnn.data.features.encodings import DataConfig as DataConfig
     from sargnn.data.graphs import GraphSet as GraphSet
     from sargnn.data.graphs import pack as pack
+    from sargnn.data.known_truth import ba_2motifs as ba_2motifs
+    from sargnn.data.known_truth import spurious_motif as spurious_motif
     from sargnn.data.sources import load as load
     from sargnn.data.splits import Fold as Fold
     from sargnn.data.splits import holdout as holdout
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from sargnn.data.splits import read_splits as read_splits
     from sargnn.data.splits import stratified_folds as stratified_folds
     from sargnn.data.splits import write_splits as write_splits
+    from sargnn.data.synthetic import colors as colors
     from sargnn.data.synthetic import motifs as motifs
     from sargnn.data.synthetic import triangles as triangles
     from sargnn.errors import InputError as InputError
@@ -54,9 +57,10 @@ _HOME = {
     "sargnn.data.features.encoder": ("Encoder",),
     "sargnn.data.features.encodings": ("DataConfig",),
     "sargnn.data.graphs": ("GraphSet", "pack"),
+    "sargnn.data.known_truth": ("ba_2motifs", "spurious_motif"),
     "sargnn.data.sources": ("load",),
     "sargnn.data.splits": ("Fold", "holdout", "official", "read_splits", "stratified_folds", "write_splits"),
-    "sargnn.data.synthetic": ("motifs", "triangles"),
+    "sargnn.data.synthetic": ("colors", "motifs", "triangles"),
     "sargnn.errors": ("InputError",),
     "sargnn.estimator": ("GraphClassifier", "GraphRegressor"),
     "sargnn.nn.model": ("SARGNN", "ModelConfig"),

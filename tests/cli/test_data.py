@@ -35,11 +35,15 @@ WRONG_CALLS: WrongCalls = {
     "no form of data": (["data", "info", "file"], "file: got a file of no known form, expected *.csv, *.graphml"),
     "unknown kind": (
         ["data", "generate", "squares", "--out", "new"],
-        "got kind 'squares', expected triangles or motifs",
+        "got kind 'squares', expected one of triangles, colors, motifs, ba-2motifs, spurious-motif, mutagenicity",
     ),
     "uneven classes": (
         ["data", "generate", "triangles", "--out", "new", "--train", 25],
         "train: got 25, expected a multiple of 10",
+    ),
+    "a size of another kind": (
+        ["data", "generate", "triangles", "--out", "new", "--graphs", 25],
+        "--graphs: got 25, expected none for triangles",
     ),
     "negative seed of data": (["data", "generate", "motifs", "--out", "new", "--seed", "-1"], "--seed"),
 }
@@ -97,6 +101,24 @@ def test_generated_motifs_train_at_once(sargnn: Command) -> None:
     assert answer["graphs"] == 20
     trained = sargnn("train", "motifs", "--out", "run", "--json", *FAST).answer
     assert 0 <= trained["saliency_auc"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "name"),
+    [
+        ("colors", ["--train", 20, "--validation", 5, "--test", 5, "--test-large", 3], "COLORS-3"),
+        ("spurious-motif", ["--bias", 0.5, "--train", 21, "--validation", 6, "--test", 6], "SPMotif-0.5"),
+        ("ba-2motifs", ["--graphs", 33], "BA-2Motifs"),
+    ],
+)
+def test_benchmarks_of_explanations_are_made_with_their_splits(
+    kind: str, options: list[str | float], name: str, sargnn: Command
+) -> None:
+    answer = sargnn("data", "generate", kind, "--out", "made", *options, "--seed", 2, "--json").answer
+    made = GraphSet.open("made")
+    assert (made.name, made.fingerprint, len(made)) == (name, answer["fingerprint"], 33)
+    assert made.true_saliency is not None
+    assert made.part is not None
 
 
 @pytest.mark.parametrize("fault", BAD_DATA)

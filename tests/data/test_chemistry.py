@@ -9,7 +9,15 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from sargnn.data.chemistry import atom_symbols, bond_orders, fused_rings, known_causes, nitro_atoms
+from sargnn.data.chemistry import (
+    amine_atoms,
+    atom_symbols,
+    bond_orders,
+    fused_rings,
+    known_causes,
+    mutagenic_groups,
+    nitro_atoms,
+)
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.sources import load
 from sargnn.errors import InputError
@@ -108,3 +116,29 @@ def test_mutag_agrees_with_the_substructure_search_of_rdkit(mutag: GraphSet) -> 
     for g, molecule in molecules.items():
         atoms = {a for match in molecule.GetSubstructMatches(nitro) for a in match[1:]}
         assert set(np.flatnonzero(found[mutag.node_ptr[g] : mutag.node_ptr[g + 1]]).tolist()) == atoms
+
+
+@pytest.mark.parametrize(
+    ("symbols", "bonds", "expected"),
+    [
+        ("CNHH", [(0, 1), (1, 2), (1, 3)], {1, 2, 3}),  # -NH2
+        ("CNHC", [(0, 1), (1, 2), (1, 3)], set()),  # a secondary amine
+        ("HNHH", [(0, 1), (1, 2), (1, 3)], set()),  # ammonia
+        ("CNHHH", [(0, 1), (1, 2), (1, 3), (1, 4)], set()),  # -NH3+
+        ("CNOO", [(0, 1), (1, 2), (1, 3)], set()),
+    ],
+)
+def test_amine_groups(symbols: str, bonds: list[tuple[int, int]], expected: set[int]) -> None:
+    assert amine_atoms(nx.Graph(bonds), np.array(list(symbols))) == expected
+
+
+def test_groups_speak_for_mutagens_alone() -> None:
+    """Two molecules with -NO2 and -NH2 each: the mutagen's are marked."""
+    names, bonds = ("C", "N", "O", "H"), [(0, 1), (1, 2), (1, 3), (0, 4), (4, 5), (4, 6)]
+    edges = [pair for a, b in bonds for pair in ((a, b), (b, a))]
+    labels = [0, 1, 2, 2, 1, 3, 3]
+    graphs = pack([(7, edges)] * 2, node_labels=labels * 2, node_label_names=names, y=[1, 0], classes=("0", "1"))
+    titled = replace(graphs, class_titles=("mutagen", "nonmutagen"))
+    assert mutagenic_groups(titled).tolist() == [0] * 7 + [0, 1, 1, 1, 1, 1, 1]
+    with pytest.raises(InputError, match=r"^graphs: got no atoms or no class mutagen, expected those of Mutagenicity$"):
+        mutagenic_groups(graphs)

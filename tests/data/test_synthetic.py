@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from sargnn.data.graphs import PARTS, GraphSet
-from sargnn.data.synthetic import _uniform_edges, motifs, triangles
+from sargnn.data.synthetic import _uniform_edges, colors, motifs, triangles
 from sargnn.errors import InputError
 
 SIZES = {"train": 3000, "validation": 500, "test": 500, "test_large": 500}
@@ -148,6 +148,50 @@ def test_edges_number_what_was_asked_or_all_there_are() -> None:
 def test_sizes_that_cannot_be_balanced_are_refused(sizes: dict[str, int], message: str) -> None:
     with pytest.raises(InputError, match=message):
         triangles(**sizes)
+
+
+# --- COLORS-3 --------------------------------------------------------------------------------------------------------
+
+
+def test_colors_count_green_nodes_and_green_nodes_are_the_truth() -> None:
+    graphs = colors(train=500, validation=250, test=250, test_large=385)
+    assert (graphs.name, graphs.classes) == ("COLORS-3", tuple(map(str, range(11))))
+    assert graphs.node_label_names == ("red", "green", "blue")
+    np.testing.assert_array_equal(graphs.true_saliency, graphs.node_labels == 1)
+    np.testing.assert_array_equal(np.bincount(graphs.node_graph, graphs.true_saliency), graphs.y)
+    others = graphs.node_labels[graphs.node_labels != 1]
+    assert (others == 0).mean() == pytest.approx(0.5, abs=0.02)
+    assert np.bincount(graphs.part).tolist() == [500, 250, 250, 385]
+    large = graphs.part == PARTS.index("test-large")
+    assert set(graphs.sizes[~large]) == set(range(4, 26))
+    assert (graphs.sizes[large].min() >= 26, graphs.sizes[large].max() <= 200) == (True, True)
+    edges = np.diff(graphs.edge_ptr) / 2
+    assert (edges >= graphs.sizes).all()
+    assert (edges < 2 * graphs.sizes).all()
+
+
+def test_every_size_of_colors_is_equally_frequent_and_has_every_class_equally_often() -> None:
+    graphs = colors(train=22 * 22, validation=0, test=0, test_large=0)  # 2 rounds of 11 classes of each of 22 sizes
+    assert np.bincount(graphs.sizes)[4:].tolist() == [22] * 22
+    for nodes in (4, 12, 25):
+        counts = np.bincount(graphs.y[graphs.sizes == nodes])
+        assert len(counts) == min(nodes, 10) + 1
+        assert counts.max() - counts.min() <= 2
+    matrices = {(graph.node_labels.tobytes(), graph.edges.tobytes()) for graph in graphs}
+    assert len(matrices) == len(graphs)
+
+
+def test_colors_are_decided_by_their_seed_and_refuse_what_cannot_be() -> None:
+    def make(seed: int) -> GraphSet:
+        return colors(train=20, validation=0, test=5, test_large=5, seed=seed)
+
+    assert make(3).fingerprint == make(3).fingerprint != make(4).fingerprint
+    with pytest.raises(InputError, match="train: got -1, expected 0 or more"):
+        colors(train=-1)
+    with pytest.raises(InputError, match="expected at least one graph"):
+        colors(0, 0, 0, 0)
+    with pytest.raises(InputError, match="got 50000 graphs of 4 to 25 nodes, expected 21780 or fewer"):
+        colors(train=50_000, validation=0, test=0)
 
 
 # --- planted motifs --------------------------------------------------------------------------------------------------

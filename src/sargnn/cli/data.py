@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -19,6 +21,12 @@ from sargnn.errors import InputError
 if TYPE_CHECKING:
     from sargnn.data.graphs import GraphSet
     from sargnn.data.problems import Problem
+
+KINDS = {
+    **dict.fromkeys(("triangles", "colors", "motifs"), "sargnn.data.synthetic"),
+    **dict.fromkeys(("ba-2motifs", "spurious-motif", "mutagenicity"), "sargnn.data.known_truth"),
+}
+"""Sets that can be generated, and the module of the function of that name."""
 
 SHOWN = 5
 """Graphs left out that are listed, and reasons."""
@@ -154,25 +162,39 @@ def convert(
 
 @app.command()
 def generate(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="triangles or motifs.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=", ".join(KINDS) + ".")],
     out: Annotated[Path, typer.Option("--out", help="The folder to write; use it as DATA.")],
-    train: Annotated[int, typer.Option("--train", help="Training graphs (triangles).")] = 30000,
-    validation: Annotated[int, typer.Option("--validation", help="Validation graphs (triangles).")] = 5000,
-    test: Annotated[int, typer.Option("--test", help="Test graphs (triangles).")] = 5000,
-    test_large: Annotated[int, typer.Option("--test-large", help="Test graphs of 26-100 nodes (triangles).")] = 5000,
-    graphs: Annotated[int, typer.Option("--graphs", help="Graphs in all (motifs).")] = 1000,
+    train: Annotated[int | None, typer.Option("--train", help="Training graphs.")] = None,
+    validation: Annotated[int | None, typer.Option("--validation", help="Validation graphs.")] = None,
+    test: Annotated[int | None, typer.Option("--test", help="Test graphs.")] = None,
+    test_large: Annotated[
+        int | None, typer.Option("--test-large", help="Test graphs of more nodes (triangles, colors).")
+    ] = None,
+    graphs: Annotated[int | None, typer.Option("--graphs", help="Graphs in all (motifs, ba-2motifs).")] = None,
+    bias: Annotated[
+        float | None,
+        typer.Option("--bias", help="Chance that base and shape agree in training, .9 by default (spurious-motif)."),
+    ] = None,
+    explained_only: Annotated[
+        bool, typer.Option("--explained-only", help="Leave out mutagens whose cause is not known (mutagenicity).")
+    ] = False,
     seed: Seed = None,
     as_json: Json = False,
 ) -> None:
-    """Make a data set whose true saliency is known."""
-    from sargnn.data.synthetic import motifs, triangles
-
-    if kind not in ("triangles", "motifs"):
-        raise InputError(f"got kind '{kind}', expected triangles or motifs")
+    """Make a data set whose true saliency is known. Sizes that are not given are those of its publication."""
+    if kind not in KINDS:
+        raise InputError(f"got kind '{kind}', expected one of {', '.join(KINDS)}")
+    sizes = {"train": train, "validation": validation, "test": test, "test_large": test_large, "graphs": graphs}
+    asked = {**sizes, "bias": bias, "explained_only": explained_only or None}
+    given = {name: value for name, value in asked.items() if value is not None}
+    make = getattr(importlib.import_module(KINDS[kind]), kind.replace("-", "_"))
+    taken = inspect.signature(make).parameters
+    for name in given:
+        if name not in taken:
+            raise InputError(f"--{name.replace('_', '-')}: got {given[name]}, expected none for {kind}")
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
         raise InputError(f"--out: {out} is not empty, expected a new folder")
-    sizes = (train, validation, test, test_large)
-    made = triangles(*sizes, seed=seed or 0) if kind == "triangles" else motifs(graphs, seed=seed or 0)
+    made = make(**given, seed=seed or 0)
     made.save(out)
     counts = {"graphs": len(made), "nodes": made.num_nodes, "edges": made.num_edges}
     answer({"folder": str(out), **counts, "fingerprint": made.fingerprint}, as_json, out)

@@ -1,7 +1,8 @@
 """What is known of the chemistry of mutagenicity, read off the graph of a molecule, as a truth to compare with.
 
 Debnath and others (1991), who assembled MUTAG, found two causes: nitro groups, and systems of fused aromatic rings.
-Both are found here by structure alone. They are causes known of the class *mutagenic*, not a label of every molecule:
+Explanations of Mutagenicity are compared with its nitro and primary amine groups, since Luo and others (2020).
+All are found here by structure alone. They are causes known of the class *mutagenic*, not a label of every molecule:
 that a model looks elsewhere can be a fault of the model or of this list.
 """
 
@@ -15,7 +16,10 @@ import numpy as np
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 
-__all__ = ["atom_symbols", "bond_orders", "fused_rings", "known_causes", "nitro_atoms", "simple_graph"]
+__all__ = [
+    "amine_atoms", "atom_symbols", "bond_orders", "fused_rings", "known_causes", "mutagenic_groups", "nitro_atoms",
+    "simple_graph",
+]  # fmt: skip
 
 ELEMENTS = re.findall(
     r"\w+",
@@ -67,15 +71,45 @@ def known_causes(graphs: GraphSet) -> dict[str, np.ndarray]:
     return {"fused rings": fused, "nitro groups": nitro, "nitro groups or fused rings": np.maximum(nitro, fused)}
 
 
+def mutagenic_groups(graphs: GraphSet) -> np.ndarray:
+    """float32 [N], in the form of ``GraphSet.true_saliency``: 1 for the atoms of NO2 and NH2 groups of mutagens.
+
+    Other molecules have none, since these groups do not speak for their class, and not every mutagen has one: there are
+    other causes.
+    """
+    symbols, titles = atom_symbols(graphs), graphs.class_titles or graphs.classes
+    if symbols is None or graphs.y is None or "mutagen" not in titles:
+        raise InputError(f"{graphs.name}: got no atoms or no class mutagen, expected those of Mutagenicity")
+    found = np.zeros(graphs.num_nodes, np.float32)
+    for g in np.flatnonzero(graphs.y == titles.index("mutagen")).tolist():
+        nodes, molecule = graphs.nodes_of(g), simple_graph(graphs, g)
+        atoms = nitro_atoms(molecule, symbols[nodes]) | amine_atoms(molecule, symbols[nodes])
+        found[nodes][list(atoms)] = 1
+    return found
+
+
 def nitro_atoms(molecule: nx.Graph, symbols: np.ndarray) -> set[int]:
     """Atoms of groups -NO2: a nitrogen with three neighbours, two of them oxygens that have no other.
 
     >>> nitro_atoms(nx.star_graph(3), np.array(["N", "O", "O", "C"]))
     {0, 1, 2}
     """
+    return _nitrogens_with_two(molecule, symbols, "O")
+
+
+def amine_atoms(molecule: nx.Graph, symbols: np.ndarray) -> set[int]:
+    """Atoms of groups -NH2: a nitrogen with three neighbours, two of them hydrogens. Hydrogens must be nodes.
+
+    >>> amine_atoms(nx.star_graph(3), np.array(["N", "H", "H", "C"]))
+    {0, 1, 2}
+    """
+    return _nitrogens_with_two(molecule, symbols, "H")
+
+
+def _nitrogens_with_two(molecule: nx.Graph, symbols: np.ndarray, end: str) -> set[int]:
     found: set[int] = set()
     for atom in molecule:
-        ends = [o for o in molecule[atom] if symbols[o] == "O" and molecule.degree(o) == 1]
+        ends = [o for o in molecule[atom] if symbols[o] == end and molecule.degree(o) == 1]
         if symbols[atom] == "N" and molecule.degree(atom) == 3 and len(ends) == 2:
             found |= {atom, *ends}
     return found

@@ -1,11 +1,13 @@
-"""Graphs made by a recipe, so that the nodes that matter are known: TRIANGLES, and planted motifs.
+"""Graphs made by a recipe, so that the nodes that matter are known: TRIANGLES, COLORS, and planted motifs.
 
 TRIANGLES (Knyazev, Taylor and Amer, 2019) asks for the number of triangles in a random graph, 1 to 10; a node
-matters by the number of triangles through it. Planted motifs ask which of two shapes hangs on a random tree.
+matters by the number of triangles through it. COLORS, of the same authors, asks for the number of green nodes, 0 to
+10; they matter. Planted motifs ask which of two shapes hangs on a random tree; :mod:`sargnn.data.known_truth` has more.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,7 +17,7 @@ import numpy as np
 from sargnn.data.graphs import PARTS, GraphSet, equal_size, pack, pointers
 from sargnn.errors import InputError
 
-__all__ = ["motifs", "triangles"]
+__all__ = ["colors", "motifs", "triangles"]
 
 CLASSES = tuple(str(count) for count in range(1, 11))
 """The numbers of triangles asked for."""
@@ -25,6 +27,13 @@ SMALL, LARGE = (4, 25), (26, 100)
 
 ROUND = 20_000
 """Candidates drawn at once, which bounds memory whatever the size of the set."""
+
+COLOURS, GREEN = ("red", "green", "blue"), 1
+MOST_GREEN = 10
+LARGE_COLORS = (26, 200)
+"""Fewest and most nodes of the large test of COLORS."""
+OF_ONE_SIZE = 1000
+"""Most graphs of COLORS with one number of nodes: with four nodes there are not many more that differ."""
 
 TREE_NODES = 20
 """Nodes of the tree that carries a motif, as in BA-2Motifs."""
@@ -173,6 +182,65 @@ def _assembled(graphs: tuple[Drawn, ...], **fields: Any) -> GraphSet:
         classes=CLASSES,
         **fields,
     )
+
+
+def colors(
+    train: int = 500, validation: int = 2500, test: int = 2500, test_large: int = 2500, seed: int = 0
+) -> GraphSet:
+    """COLORS-3 by its published recipe (Knyazev, Taylor and Amer, 2019); the defaults are the published sizes.
+
+    A graph has 4..25 nodes (26..200 for ``test_large``), every number equally often, and floor((1 + u) N) random edges,
+    as in :func:`triangles`. Its class is the number of green nodes: 0..10, at most N, in shuffled rounds. The other
+    nodes are red or blue with equal chances. Colours do not depend on edges. Identical graphs are drawn again. Small
+    graphs are shuffled, then split. Colours are node labels, green nodes the true saliency. The third published test,
+    with colours that training does not have, is not made.
+
+    >>> graphs = colors(train=20, validation=10, test=10, test_large=10)
+    >>> graphs.node_label_names, len(graphs.classes), graphs[0].true_saliency.sum() == graphs.y[0]
+    (('red', 'green', 'blue'), 11, np.True_)
+    """
+    sizes = {"train": train, "validation": validation, "test": test, "test_large": test_large}
+    for field, size in sizes.items():
+        if size < 0:
+            raise InputError(f"{field}: got {size}, expected 0 or more")
+    if not sum(sizes.values()):
+        raise InputError("train: got 0, and 0 for all other parts; expected at least one graph")
+    rng = np.random.default_rng(seed)
+    graphs = [*_coloured(rng, SMALL, train + validation + test), *_coloured(rng, LARGE_COLORS, test_large)]
+    labels = np.concatenate([colours for colours, _ in graphs])
+    matrices = [_adjacency(chosen[None], len(colours))[0] for colours, chosen in graphs]
+    return pack(
+        [(len(matrix), np.argwhere(matrix)) for matrix in matrices],
+        name="COLORS-3",
+        y=[int((colours == GREEN).sum()) for colours, _ in graphs],
+        classes=tuple(map(str, range(MOST_GREEN + 1))),
+        node_labels=labels,
+        node_label_names=COLOURS,
+        true_saliency=labels == GREEN,
+        part=np.repeat(np.arange(len(PARTS)), list(sizes.values())),
+    )
+
+
+def _coloured(rng: np.random.Generator, nodes: tuple[int, int], size: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Different graphs in random order: the colour of each node [n], and which of the n(n-1)/2 pairs have an edge."""
+    sizes, classes = range(nodes[0], nodes[1] + 1), MOST_GREEN + 1
+    each = math.ceil(size / len(sizes) / classes) * classes
+    if each > OF_ONE_SIZE:
+        most = OF_ONE_SIZE // classes * classes * len(sizes)
+        raise InputError(f"got {size} graphs of {nodes[0]} to {nodes[1]} nodes, expected {most} or fewer")
+    graphs = []
+    for n in sizes:
+        found: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+        while len(found) < each:
+            green = rng.permuted(np.tile(np.arange(min(n, MOST_GREEN) + 1), (each, 1)), axis=1).ravel()[:each]
+            colours = 2 * rng.integers(2, size=(each, n))  # red or blue
+            colours[np.arange(n) < green[:, None]] = GREEN
+            colours = rng.permuted(colours, axis=1)
+            chosen = _uniform_edges(rng, n, ((1 + rng.random(each)) * n).astype(np.int64))
+            for one in zip(colours, chosen, strict=True):
+                found.setdefault(one[0].tobytes() + np.packbits(one[1]).tobytes(), one)
+        graphs += list(found.values())[:each]
+    return [graphs[index] for index in rng.permutation(len(graphs))[:size]]
 
 
 def motifs(graphs: int = 1000, motif: str = "house", seed: int = 0) -> GraphSet:

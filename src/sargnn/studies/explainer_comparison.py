@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sargnn.data.chemistry import atom_symbols, known_causes
+from sargnn.data.chemistry import atom_symbols, known_causes, mutagenic_groups
 from sargnn.data.graphs import GraphSet
 from sargnn.data.splits import Fold, holdout, official
 from sargnn.errors import InputError
@@ -104,10 +104,15 @@ def _sample(graphs: GraphSet, seed: int, part: str, count: int) -> Sample:
 
 
 def truths_of(graphs: GraphSet) -> dict[str, np.ndarray]:
-    """By name, float [N]: which nodes truly matter, as the set says, or by the known chemistry of MUTAG."""
+    """By name, float [N]: which nodes truly matter, as the set says, or by the known chemistry of MUTAG and of
+    Mutagenicity."""
     if graphs.true_saliency is not None:
         return {"true saliency": graphs.true_saliency}
-    return known_causes(graphs) if graphs.name == "MUTAG" and atom_symbols(graphs) is not None else {}
+    if atom_symbols(graphs) is None:
+        return {}
+    if graphs.name == "Mutagenicity" and "mutagen" in (graphs.class_titles or graphs.classes):
+        return {"NO2 and NH2": mutagenic_groups(graphs)}
+    return known_causes(graphs) if graphs.name == "MUTAG" else {}
 
 
 def _rows(
