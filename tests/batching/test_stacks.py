@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
@@ -22,8 +24,9 @@ def encoders() -> list[Encoder]:
     return [Encoder.fit(DataConfig(encodings=(name,)), shapes()) for name in ("degree", "degree")]
 
 
-def stack_of(layout: str) -> BatchStack:
-    return make_stack(shapes(), shapes().y, encoders(), np.arange(len(shapes())), layout, CPU)
+def stack_of(layout: str, targets: Sequence[np.ndarray] | None = None) -> BatchStack:
+    targets = targets or [shapes().y] * 2
+    return make_stack(shapes(), targets, encoders(), np.arange(len(shapes())), layout, CPU)
 
 
 def member(stack: BatchStack, which: int) -> Batch:
@@ -59,6 +62,13 @@ def test_targets_say_which_entries_are_graphs(layout: str) -> None:
     y, real = stack_of(layout).targets(stack_of(layout).rows(GRAPHS))
     assert real.tolist() == [[True] * 3, [True, True, False]]
     np.testing.assert_array_equal(y[real].numpy(), shapes().y[GRAPHS[GRAPHS >= 0]])
+
+
+@every_layout
+def test_a_member_may_have_targets_of_its_own(layout: str) -> None:
+    stack = stack_of(layout, [np.arange(24.0), np.arange(24.0) + 100])
+    y, _ = stack.targets(stack.rows(GRAPHS))
+    assert y.tolist() == [[3, 0, 7], [105, 106, 0]]
 
 
 def test_room_grows_by_a_tenth_more_than_is_needed() -> None:

@@ -32,7 +32,10 @@ BAD_DATA: dict[str, tuple[dict[str, str | None], list[str]]] = {
 
 
 WRONG_CALLS: WrongCalls = {
-    "no form of data": (["data", "info", "file"], "file: got a file of no known form, expected *.csv, *.graphml"),
+    "no form of data": (
+        ["data", "info", "file"],
+        "file: got a file of no known form, expected *.csv, *.tsv, *.smi, *.sdf, *.graphml",
+    ),
     "unknown kind": (
         ["data", "generate", "squares", "--out", "new"],
         "got kind 'squares', expected one of triangles, colors, motifs, ba-2motifs, spurious-motif, mutagenicity",

@@ -48,7 +48,12 @@ def test_explain_agrees_with_predict_and_its_two_forms_with_each_other(
     sargnn("predict", run, data, "--out", "predicted.csv")
     answer = sargnn("explain", run, data, "--out", "why", "--drawings", 3, "--json").answer
     assert answer == {"graphs": 110, "layers": 2, "drawings": 3, "folder": "why"}
-    assert {path.name for path in Path("why").iterdir()} == {"saliency.csv", "saliency.json", "drawings"}
+    assert {path.name for path in Path("why").iterdir()} == {
+        "predictions.csv",
+        "saliency.csv",
+        "saliency.json",
+        "drawings",
+    }
     assert sorted(path.name for path in Path("why/drawings").iterdir()) == [f"graph-{g}.png" for g in range(3)]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in Path("why/drawings").iterdir())
 

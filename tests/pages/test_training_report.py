@@ -166,7 +166,7 @@ def test_little_is_enough() -> None:
         )
     )
     sections = {attributes.get("id") for tag, attributes in Page(html).elements if tag == "section"}
-    assert sections == {"results", "data", "settings"}
+    assert sections == {"results", "scores", "data", "settings"}
     assert "Accuracy on the all graphs" in html
 
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from starlette.testclient import TestClient
 
 from command import answer_of, rows_of
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.convert import convert
+from sargnn.data.sources import load
 from sargnn.errors import InputError
 from sargnn.serving.loaded import LoadedRun
-from sargnn.systems import SYSTEMS
 from sargnn.training.run import train
 from sargnn.training.settings import Settings
 from served import Client
-from test_every_system import settings_of
+from test_every_system import settings_of, systems
 from tiny import FOLD, shapes, tiny
 
 
@@ -26,9 +28,16 @@ def check(graphs: GraphSet, settings: Settings, tmp_path: Path, client: Client) 
     """What ``sargnn predict`` writes is what the server answers, to 1e-6, graph by graph, mixed into one request."""
     train(graphs, settings, tmp_path / "run", fold=FOLD)
     convert(graphs, tmp_path / "graphs.jsonl", "jsonl")
-    answer_of("predict", tmp_path / "run", tmp_path / "graphs.jsonl", "--out", tmp_path / "predictions.csv")
-    expected = rows_of(tmp_path / "predictions.csv")
     items = [json.loads(line) for line in (tmp_path / "graphs.jsonl").read_text().splitlines()]
+    one = check_predictions(tmp_path / "graphs.jsonl", items, tmp_path, client)
+    browsed = one.post("/v1/models/run/explain", json={"graphs": items[:2], "drawing": True, "effects": True})
+    assert [result["status"] for result in browsed.json()["results"]] == [200, 200]
+
+
+def check_predictions(file: Path, items: list[dict[str, Any]], tmp_path: Path, client: Client) -> TestClient:
+    """``items`` are the graphs of the file as they are sent."""
+    answer_of("predict", tmp_path / "run", file, "--out", tmp_path / "predictions.csv")
+    expected = rows_of(tmp_path / "predictions.csv")
     one = client(tmp_path / "run")
     results = one.post("/v1/models/run/predict", json={"graphs": items}).json()["results"]
     assert len(results) == len(expected)
@@ -37,13 +46,18 @@ def check(graphs: GraphSet, settings: Settings, tmp_path: Path, client: Client) 
         for column, value in result["values"].items():
             wanted = row[column] if isinstance(value, str) else pytest.approx(float(row[column]), abs=1e-6)
             assert value == wanted
-    browsed = one.post("/v1/models/run/explain", json={"graphs": items[:2], "drawing": True, "effects": True})
-    assert [result["status"] for result in browsed.json()["results"]] == [200, 200]
+    return one
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@systems
 def test_every_system(name: str, tmp_path: Path, client: Client) -> None:
     check(shapes(), settings_of(name), tmp_path, client)
+
+
+def test_a_system_of_molecules_takes_smiles(molecules: Path, tmp_path: Path, client: Client) -> None:
+    table = molecules.with_suffix(".csv")
+    train(load(table), Settings.of("fingerprint-forest", {"model.trees": 10}), tmp_path / "run")
+    check_predictions(table, [{"smiles": row["smiles"]} for row in rows_of(table)], tmp_path, client)
 
 
 def test_a_system_that_draws_is_refused(tmp_path: Path) -> None:

@@ -94,9 +94,9 @@ BROKEN: dict[str, tuple[Files, str]] = {
         {"x.zip": "hello"},
         "/x.zip: not a readable zip (File is not a zip file)",
     ),
-    "a zip without a set": (
+    "an empty zip": (
         {"x.zip": b"PK\x05\x06" + b"\0" * 18},
-        "/x.zip: got no NAME_A.txt, expected the files of one TU set (NAME_A.txt, ...)",
+        "/x.zip: got an empty zip, expected a file of graphs",
     ),
     # tables
     "no edges table": (
