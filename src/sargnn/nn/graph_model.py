@@ -94,6 +94,9 @@ class GraphModel(nn.Module):
         """Graph vectors, node features and, where the model has them, saliency and an auxiliary loss."""
         raise NotImplementedError
 
+    def begin_epoch(self, epoch: int) -> None:
+        """Called in training before each epoch, counted from 1: for what changes while a model trains."""
+
     def fit_directly(self, data: TensorSet, graphs: np.ndarray, seed: int, balanced: bool) -> float:
         """Fit the model to the training ``graphs`` of ``data`` without gradients; return the mean loss on them.
         ``balanced``: classes have weights in inverse proportion to their graphs."""

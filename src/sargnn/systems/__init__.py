@@ -83,6 +83,10 @@ SYSTEMS: dict[str, System] = {
     "dss-gnn": System("sargnn.systems.dss_gnn:DSSGNN"),
     "slim": System("sargnn.systems.slim:SLIM"),
     "dgm": System("sargnn.systems.dgm:DGM"),
+    "gsat": System(
+        "sargnn.systems.gsat:GSAT",
+        training={"epochs": 100, "patience": 0, "batch_size": 128, "monitor": "last"},
+    ),
     "topological-forest": System(
         "sargnn.systems.topological_forest:TopologicalForest", data={"encodings": ("auto", "topology")}
     ),

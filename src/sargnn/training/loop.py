@@ -263,6 +263,7 @@ def _train_epoch(
     """One pass over the training graphs; the mean loss."""
     model, optimizer = state.model, state.optimizer
     model.train()
+    model.begin_epoch(epoch)
     for group in optimizer.param_groups:
         group["lr"] = rate * group["fraction"]
     assert data.y is not None
