@@ -238,6 +238,13 @@ def test_a_name_much_like_scaffold_is_one_misspelt(tmp_path: Path) -> None:
         named_folds(tmp_path / "folds.json", graphs)
 
 
+def test_one_large_group_is_not_the_validation_part() -> None:
+    """Of 100 graphs 40 are of one group: a tenth of the rest is held out, not those 40."""
+    groups = np.concatenate([np.zeros(40, np.int64), np.arange(60) // 2 + 1])
+    for fold in stratified_folds(np.zeros(100, np.int64), 5, groups=groups):
+        assert len(fold.validation) <= 8 if 0 not in fold.test else len(fold.validation) == 6
+
+
 def test_missing_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"absent\.json: not a readable split file"):
         read_splits(tmp_path / "absent.json", with_classes([0]))

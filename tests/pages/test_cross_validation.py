@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ SUMMARY: dict[str, Any] = {
     "confusion": [[3, 1], [0, 4]],
 }  # fmt: skip
 FOLD = FoldLine(0, 2, (0.5, 1.0), (3, 4), {"name": "gcn", "model": {"layers": 2}})
+BASELINES = {"largest class": {"accuracy": 0.5}, "nearest neighbour": {"accuracy": 0.625}, "odd": {"accuracy": None}}
 COMPARISON = {"models": ["gcn", "gin"], "difference": -0.031, "p_value": 0.04321}
 
 
@@ -34,6 +36,9 @@ def test_the_result_in_one_sentence() -> None:
     )
     assert headline({**SUMMARY, "interval": None, "auroc": None}) == (
         "Test accuracy 75.0% ± 5.0%, balanced accuracy 70.0%."
+    )
+    assert headline({**SUMMARY, "baselines": BASELINES}).endswith(
+        "AUROC 0.812. The largest class alone has 50.0%. The nearest neighbour alone has 62.5%."
     )
 
 
@@ -63,14 +68,18 @@ def test_the_page_is_escaped_and_draws_every_fold(tmp_path: Path) -> None:
 
 
 def test_the_page_has_the_parts_of_a_training_report(tmp_path: Path) -> None:
-    """Headline with interval and baseline, the other scores, folds, plots, data, and how it was made."""
-    baseline, made = ("the largest class alone is", 0.5), {"folds": 1, "sargnn": "0.1.0"}
-    text = write_report(tmp_path, GRAPHS, [model()], None, baseline=baseline, made=made).read_text()
+    """Headline with interval and baselines, the other scores, folds, plots, data, and how it was made."""
+    own = replace(model(), summary=SUMMARY | {"baselines": BASELINES})
+    text = write_report(tmp_path, GRAPHS, [own], None, made={"folds": 1, "sargnn": "0.1.0"}).read_text()
     said = " ".join(re.sub(r"<[^>]+>", " ", text[text.index("<main>") :]).split())
-    assert "± 5.0% over folds; 95% interval of the mean 70.0% to 80.0%; the largest class alone is 50.0%" in said
+    assert (
+        "± 5.0% over folds; 95% interval of the mean 70.0% to 80.0%; the largest class alone has 50.0%; the nearest"
+        in said
+    )
     assert "Balanced accuracy 70.0%" in said
     assert "AUROC 0.812" in said
     assert "0 75.0% 50.0%, 100.0% 2 3, 4 model.layers=2" in said
     assert f"data fingerprint {GRAPHS.fingerprint} folds 1 sargnn 0.1.0" in said
     assert 'style="left: 70.0%; right: 20.0%"' in text  # the interval as a band
-    assert 'style="left: 50.0%"' in text  # the baseline as a tick
+    assert 'style="left: 50.0%"' in text  # a baseline as a tick
+    assert 'style="left: 62.5%"' in text

@@ -124,7 +124,7 @@ def test_two_models_are_compared_and_reported(data: str, tmp_path: Path) -> None
     assert answer["report"] == str(tmp_path / "out" / "report.html")
     assert "&lt;my&gt; shapes" in page
     assert "<my>" not in page
-    assert page.count("<svg") == 2 * (1 + 3)  # a confusion matrix and three learning curves each
+    assert page.count("<svg") == 2 * (1 + 3) + 1  # a confusion matrix and three learning curves each; sizes of graphs
     assert "<script" not in page
     assert text.count("| 0 | 8 |") == 2
     assert "corrected resampled t-test" in text
@@ -208,8 +208,9 @@ def test_without_a_grid_models_have_the_same_two_learning_rates_but_for_those_th
     for model in ("gcn", "sar-gat"):
         assert [s.training.learning_rate for s in expand(model, [], [])] == [0.001, 0.005]
     assert [s.training.learning_rate for s in expand("gcn", ["training.learning_rate=0.1"], [])] == [0.1]
-    [own] = expand("sargnn-plus", [], [])  # its name says how it is trained
-    assert own.training.learning_rate == 0.001
+    for model in ("sargnn-plus", "topological-forest", "fingerprint-forest"):
+        [own] = expand(model, [], [])  # its name says how it is trained, or it has no learning rate
+        assert own.training.learning_rate == 0.001
 
 
 @pytest.mark.parametrize(("folds", "own"), [(10, True), (4, False)])

@@ -125,11 +125,14 @@ def stratified_folds(
 def _apart(
     index: np.ndarray, strata: np.ndarray, groups: np.ndarray, fraction: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """``index`` without about that ``fraction`` of it, and that fraction, no group in both."""
+    """``index`` without about that ``fraction`` of it, and that fraction, no group in both.
+
+    Of the parts that could be taken it is the one nearest in size: a single large group can be much larger."""
     count = len(np.unique(groups[index]))
     if fraction <= 0 or count < 2:
         return index, index[:0]
-    apart = index[_dealt(index, strata, groups, min(max(2, round(1 / fraction)), count), seed)[0]]
+    parts = _dealt(index, strata, groups, min(max(2, round(1 / fraction)), count), seed)
+    apart = index[min(parts, key=lambda part: abs(len(part) - fraction * len(index)))]
     return np.setdiff1d(index, apart), apart
 
 

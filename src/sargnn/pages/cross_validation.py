@@ -78,13 +78,12 @@ def write_report(
     models: Sequence[ModelPage],
     comparison: Answer | None,
     *,
-    baseline: tuple[str, float] | None = None,
     made: Answer | None = None,
 ) -> Path:
     """Write ``report.md`` and ``report.html``; gives the page. Names come from data and are escaped there.
 
-    ``comparison``: ``models``, ``difference`` and ``p_value``, where two are compared. ``baseline``: the headline
-    without looking at the graphs, as the task gives it. ``made``: how the study was made, by name.
+    ``comparison``: ``models``, ``difference`` and ``p_value``, where two are compared. ``made``: how the study was
+    made, by name.
     """
     made = made or {}
     write_file(folder / "report.md", markdown(graphs, models, comparison))
@@ -93,11 +92,11 @@ def write_report(
     for number, each in enumerate(models):
         figure = chart(_figure(each.summary, graphs), f"m{number}c")
         curves = [(fold, shown.draw(f"m{number}f{fold}")) for fold, shown in sorted(each.curves.items())]
-        drawn.append((each.summary, each.folds, figure, curves))
+        drawn.append((each.summary, each.folds, figure, curves, _baselines(each.summary)))
     others = [metric for key, metric in METRICS.items() if key in models[0].summary and metric != main]
     page = render(
         "cross_validation.html.j2", graphs=graphs, models=drawn, comparison=comparison, main=main, others=others,
-        kinds=_kinds(graphs), difference=comparison and difference(comparison, main), baseline=baseline, made=made,
+        kinds=_kinds(graphs), difference=comparison and difference(comparison, main), made=made,
         bounded="%" in main.form, facts=facts_of(graphs), sizes=chart(viz.size_histogram(graphs), "sizes"),
         colours=ribbon(),
     )  # fmt: skip
@@ -154,13 +153,20 @@ def markdown(graphs: GraphSet, models: Sequence[ModelPage], comparison: Answer |
     return "\n".join(lines + ([verdict(comparison, METRICS[models[0].summary["metric"]]), ""] if comparison else []))
 
 
+def _baselines(each: Answer) -> dict[str, float]:
+    """The headline of each baseline, the mean over folds and repeats, where it is defined."""
+    found = {name: scores[each["metric"]] for name, scores in each.get("baselines", {}).items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def headline(each: Answer) -> str:
     """The result in one sentence."""
     low_high, main = each["interval"], METRICS[each["metric"]]
     shown = f" (95 % interval {main.text(low_high[0])} to {main.text(low_high[1])})" if low_high else ""
     others = [metric for key, metric in METRICS.items() if each.get(key) is not None and metric != main]
     told = ", ".join(f"{metric.in_line} {metric.shown(each)}" for metric in others)
-    return f"Test {main.in_line} {main.text(each['mean'])} ± {main.text(each['std'])}{shown}, {told}."
+    beside = "".join(f" The {name} alone has {main.text(value)}." for name, value in _baselines(each).items())
+    return f"Test {main.in_line} {main.text(each['mean'])} ± {main.text(each['std'])}{shown}, {told}.{beside}"
 
 
 def difference(comparison: Answer, main: Metric) -> str:

@@ -43,8 +43,8 @@ from sargnn.training.settings import DEFAULT_MODEL, Settings, read_settings
 __all__ = ["CrossValidation", "cross_validate", "expand", "in_words"]
 
 DEFAULT_GRID = ("training.learning_rate=0.001,0.005",)
-"""Selected from where ``--grid`` and ``--set`` leave the learning rate open; a model with training settings of its own
-has nothing to choose."""
+"""Selected from where ``--grid`` and ``--set`` leave the learning rate open; a model with training settings of its own,
+or without a learning rate, has nothing to choose."""
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,7 @@ def cross_validate(
         return answer
     pages = [ModelPage(found, *_lines_and_curves(result)) for found, result in zip(summaries, results, strict=True)]
     made = {"folds": len(folds), "repeats": plan.repeats, "seed": plan.seed, **versions()}
-    baseline = task.baseline(task.targets(graphs))
-    report = write_report(out, graphs, pages, answer.get("comparison"), baseline=baseline, made=made)
+    report = write_report(out, graphs, pages, answer.get("comparison"), made=made)
     return answer | {"report": str(report)}
 
 
@@ -139,11 +138,13 @@ def expand(model: str, assignments: Sequence[str], grid: Sequence[str]) -> tuple
     [2, 3]
     >>> [s.training.learning_rate for s in expand("gcn", [], [])]
     [0.001, 0.005]
-    >>> len(expand("sargnn-plus", [], []))
-    1
+    >>> len(expand("sargnn-plus", [], [])), len(expand("fingerprint-forest", [], []))
+    (1, 1)
     """
     fixed = {assignment.partition("=")[0].strip() for assignment in assignments}
-    if not grid and "training.learning_rate" not in fixed and not find_system(model).training:
+    system = find_system(model)
+    open_rate = "training.learning_rate" not in fixed and not system.training and not system.model.fits_directly
+    if not grid and open_rate:
         grid = DEFAULT_GRID
     choices: dict[str, list[str]] = {}
     for entry in grid:

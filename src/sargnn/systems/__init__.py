@@ -91,7 +91,9 @@ SYSTEMS: dict[str, System] = {
         "sargnn.systems.topological_forest:TopologicalForest", data={"encodings": ("auto", "topology")}
     ),
     "fingerprint-forest": System(
-        "sargnn.systems.fingerprint_forest:FingerprintForest", data={"graph_encodings": ("morgan",)}
+        "sargnn.systems.fingerprint_forest:FingerprintForest",
+        data={"graph_encodings": ("morgan",)},
+        training={"monitor": "last"},
     ),
 }
 

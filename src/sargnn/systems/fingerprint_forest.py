@@ -18,6 +18,7 @@ Choices:
 - Of several targets, and of numbers, each has a forest of its own, grown on the molecules that have the target; the
   trees of numbers choose each split from a third of the columns.
 - Forests are fitted in one epoch: of the training config only ``class_weights``, ``sampling`` and ``seed`` matter.
+  Validation graphs decide nothing, so a cross-validation grows the final forest on them too.
 - No node scores.
 """
 
