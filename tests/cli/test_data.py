@@ -34,7 +34,7 @@ BAD_DATA: dict[str, tuple[dict[str, str | None], list[str]]] = {
 WRONG_CALLS: WrongCalls = {
     "no form of data": (
         ["data", "info", "file"],
-        "file: got a file of no known form, expected *.csv, *.tsv, *.smi, *.sdf, *.graphml",
+        "file: got a file of no known form, expected *.csv, *.tsv, *.smi, *.sdf, *.parquet, *.graphml",
     ),
     "unknown kind": (
         ["data", "generate", "squares", "--out", "new"],

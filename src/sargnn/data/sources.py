@@ -22,7 +22,7 @@ from sargnn.data.io.from_networkx import from_networkx
 from sargnn.data.io.from_pyg import from_pyg, raw_folder
 from sargnn.data.io.graph_files import FORMS, graph_files_in, read_graph_files
 from sargnn.data.io.kinds import is_dataset, is_frame, is_networkx, is_rdkit
-from sargnn.data.io.molecule_tables import frame_table, list_table, sdf_table, smi_table
+from sargnn.data.io.molecule_tables import frame_table, list_table, parquet_table, sdf_table, smi_table
 from sargnn.data.io.molecules import read_molecule_table, read_smiles
 from sargnn.data.io.table_files import CsvTable
 from sargnn.data.io.tables import has_tables, read_tables
@@ -35,7 +35,7 @@ from sargnn.errors import InputError
 
 __all__ = ["KNOWN", "SUFFIXES", "KnownSet", "form_of", "load", "read", "require_two_classes"]
 
-TABLES = {".smi": smi_table, ".sdf": sdf_table}
+TABLES = {".smi": smi_table, ".sdf": sdf_table, ".parquet": parquet_table}
 """Files of molecules that are no CSV files, and what makes tables of them."""
 SUFFIXES = (".csv", ".tsv", *TABLES, *FORMS, ".zip")
 """How the names of files of graphs end; after one of them, ``.gz`` may follow."""
@@ -72,7 +72,7 @@ def load(
     - a folder or zip in TU format (:mod:`sargnn.data.io.tu`), or a folder written by :meth:`GraphSet.save`;
     - a folder of three tables, CSV or Parquet (:mod:`sargnn.data.io.tables`);
     - a GraphML, GEXF, JSON or JSON lines file, or a folder of them (:mod:`sargnn.data.io.graph_files`);
-    - a CSV or TSV file of molecules (:mod:`sargnn.data.io.molecules`), a ``.smi`` or an SDF file;
+    - a CSV, TSV or Parquet file of molecules (:mod:`sargnn.data.io.molecules`), a ``.smi`` or an SDF file;
     - one of these files packed by gzip or zip, or a folder of them in a zip;
     - SMILES, RDKit molecules, or a data frame of pandas (:mod:`sargnn.data.io.molecule_tables`);
     - NetworkX graphs (:mod:`sargnn.data.io.from_networkx`);

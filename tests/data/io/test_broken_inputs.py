@@ -216,7 +216,8 @@ BROKEN: dict[str, tuple[Files, str]] = {
     ),
     "bytes in a table": (
         trio(nodes=b"graph,node\na,\xff\xfe\n"),
-        "/nodes.csv: got bytes that are not UTF-8 text after line 1, expected UTF-8",
+        "/nodes.csv: got bytes that are not UTF-8 text after line 1, expected UTF-8 "
+        "(Latin-1 becomes it by `iconv -f LATIN1 -t UTF-8`)",
     ),
     "a quote that never ends": (
         trio(nodes='graph,node\na,"' + "x" * 140_000),

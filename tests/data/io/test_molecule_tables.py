@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,17 @@ def write_smi(folder: Path) -> Path:
     return folder / "m.smi"
 
 
+def write_parquet(folder: Path) -> Path:
+    pytest.importorskip("pyarrow", reason="needs pyarrow (extra: parquet)")
+    as_frame(folder).to_parquet(folder / "m.parquet")
+    return folder / "m.parquet"
+
+
+def packed(path: Path) -> Path:
+    Path(f"{path}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    return Path(f"{path}.gz")
+
+
 def as_frame(folder: Path) -> Any:
     return pytest.importorskip("pandas", reason="needs pandas (dev group)").read_csv(write_csv(folder))
 
@@ -62,6 +74,12 @@ FORMS: dict[str, Callable[[Path], GraphSet]] = {
     "a data frame": lambda folder: load(as_frame(folder)),
     "a data frame, columns named": lambda folder: load(as_frame(folder).rename(columns={"label": "a"}), labels="a"),
     "TSV": lambda folder: load(write_csv(folder, "\t")),
+    "a data frame, SMILES as its index": lambda folder: load(as_frame(folder).set_index("smiles")),
+    "molecules with all hydrogens": lambda folder: load(
+        [Chem.AddHs(Chem.MolFromSmiles(text)) for text in SMILES], labels=CLASSES
+    ),
+    "Parquet": lambda folder: load(write_parquet(folder)),
+    "SDF, gzip": lambda folder: load(packed(write_sdf(folder))),
     "SDF": lambda folder: load(write_sdf(folder)),
     ".smi": lambda folder: load(write_smi(folder), labels=list(CLASSES)),
 }
@@ -132,6 +150,43 @@ def test_damaged_sdf_files_are_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "m.sdf").write_text(text)
     with pytest.raises(InputError, match=r"m\.sdf"):
         load(tmp_path / "m.sdf", labelled=False)
+
+
+def test_an_sdf_file_keeps_the_fields_of_every_record_and_a_damaged_one_costs_no_other(tmp_path: Path) -> None:
+    good = Chem.MolToMolBlock(Chem.MolFromSmiles("C[C@H](N)C(=O)O"))
+    five = Chem.MolToMolBlock(Chem.MolFromSmiles("CC(C)(C)(C)C", sanitize=False), kekulize=False)
+    records = [
+        f"{block.replace('', title, 1)}> <smiles>\nC\n\n> <id> (3)\n{title}-1\n\n> <note>\none\ntwo\n\n"
+        for title, block in (("a", good), ("b", five), ("c", "\nnonsense\n"), ("d", good))
+    ]
+    (tmp_path / "m.sdf").write_text("$$$$\n".join(records))
+    graphs = load(tmp_path / "m.sdf", id="id", labelled=False)
+    assert graphs.graph_names == ("a-1", "d-1")
+    assert graphs.smiles == ("C[C@H](N)C(=O)O",) * 2
+    rows = graphs.origin.rows
+    assert rows.columns["id"] == ("a-1", "b-1", "c-1", "d-1")
+    assert rows.columns["name"] == ("a", "b", "c", "d")
+    assert rows.columns["note"] == ("one\ntwo",) * 4
+    assert rows.columns["field smiles"] == ("C",) * 4
+    assert "(not a valid molecule)" in rows.reasons[1]
+    assert "(no molecule)" in rows.reasons[2]
+
+
+def test_patterns_are_no_molecules_and_equal_names_are_refused() -> None:
+    pandas = pytest.importorskip("pandas", reason="needs pandas (dev group)")
+    problems = Problems()
+    read([Chem.MolFromSmarts("[C,N]O"), Chem.MolFromSmiles("*CO")], problems, labelled=False)
+    assert [problem.line for problem in problems.left_out] == [1]
+    assert "(a pattern that several molecules match)" in str(problems.left_out[0])
+    frame = pandas.DataFrame([["CC", 0, 1]], columns=["smiles", "label", "label"])
+    with pytest.raises(InputError, match=r"^frame: got two columns 'label', expected every name once$"):
+        load(frame)
+
+
+def test_hydrogens_that_were_atoms_are_told() -> None:
+    graphs = load([Chem.AddHs(Chem.MolFromSmiles("CO")), Chem.MolFromSmiles("CN")], labelled=False)
+    assert graphs.notes == ("counted the hydrogens of 1 molecules at their atoms, as SMILES do",)
+    assert graphs.sizes.tolist() == [2, 2]
 
 
 def test_a_table_in_memory_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ def test_a_molecule_worked_by_hand(tmp_path: Path) -> None:
     assert column["hydrogens"] == [3, 0, 0, 0]
     assert column["hybridization_SP3"] == [1, 0, 0, 0]
     assert column["hybridization_SP2"] == [0, 1, 1, 1]
-    assert column["ring"] == column["aromatic"] == column["chirality"] == [0, 0, 0, 0]
+    assert column["ring"] == column["aromatic"] == column["cip"] == [0, 0, 0, 0]
     assert graphs.edges.tolist() == [[1, 0, 2, 3, 1, 1], [0, 1, 1, 1, 2, 3]]
     assert [graphs.edge_label_names[label] for label in graphs.edge_labels] == [
         "single", "single", "double", "single", "double", "single",
@@ -47,10 +47,73 @@ def test_rings_mirror_images_and_double_bonds(tmp_path: Path) -> None:
     names = graphs.node_attribute_names
     assert (graphs[0].node_attributes[:, names.index("aromatic")] == 1).all()
     assert (graphs[0].edge_attributes[:, 1] == 1).all()
-    one, other = (graphs[g].node_attributes[1, names.index("chirality")] for g in (1, 2))
-    assert sorted([one, other]) == [-1, 1]
+    assert [graphs[g].node_attributes[1, names.index("cip")] for g in (1, 2)] == [1, -1]  # R and S
     stereo = [graphs[g].edge_attributes[:, 2].sum() for g in (3, 4)]
     assert stereo == [2, -2]
+
+
+ONE_MOLECULE = {
+    "alanine": ["C[C@H](N)C(=O)O", "N[C@@H](C)C(=O)O", "OC(=O)[C@H](C)N"],
+    "cis-1,4": ["C[C@H]1CC[C@@H](O)CC1", "O[C@@H]1CC[C@H](C)CC1"],
+    "butene": ["C/C=C/C", "C\\C=C\\C"],
+    "nitrobenzene": ["O=N(=O)c1ccccc1", "[O-][N+](=O)C1=CC=CC=C1"],
+}
+
+
+@pytest.mark.parametrize("name", ONE_MOLECULE)
+def test_a_molecule_is_the_same_however_it_is_written(name: str) -> None:
+    """The inputs of its atoms and bonds, in whatever order they are written."""
+    found = set()
+    for graphs in load(ONE_MOLECULE[name], labelled=False):
+        atoms = zip(
+            [graphs.node_label_names[c] for c in graphs.node_labels], graphs.node_attributes.tolist(), strict=True
+        )
+        bonds = zip(
+            [graphs.edge_label_names[c] for c in graphs.edge_labels], graphs.edge_attributes.tolist(), strict=True
+        )
+        found.add((str(sorted(map(str, atoms))), str(sorted(map(str, bonds)))))
+    assert len(found) == 1
+
+
+def test_a_model_says_the_same_of_a_molecule_however_it_is_written() -> None:
+    from rdkit import Chem
+
+    from sargnn.training.run import train
+    from sargnn.training.settings import Settings
+
+    written = ["C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O", "C/C=C/c1ccccc1", "C1C[C@H](C)CC[C@@H]1O", "CC(=O)[O-].[Na+]"] * 4
+    trained = train(load(written, labels=[0, 1] * 10), Settings.of("sar-gcn", {"training.epochs": 3})).trained
+    molecules = list(map(Chem.MolFromSmiles, written[:5]))
+    again = [Chem.MolToRandomSmilesVect(molecule, 1, randomSeed=7)[0] for molecule in molecules]
+    expected = trained.predict(written[:5]).values
+    assert len(set(expected[:, 0].round(6))) == 5  # mirror images too
+    for other in (again, molecules, list(map(Chem.AddHs, molecules))):
+        assert abs(trained.predict(other).values - expected).max() < 1e-5
+
+
+@pytest.mark.parametrize("text", ["I don't know", "CO not tested", "N or O", "O\tx"])
+def test_words_are_no_molecules_even_where_the_first_is_one(text: str) -> None:
+    problems = Problems()
+    graphs = read(["CC", text, "CCO |$;;R1$|"], problems, labelled=False)
+    assert graphs.smiles == ("CC", "CCO |$;;R1$|")
+    assert "(text after the SMILES), expected a molecule in SMILES" in str(problems.left_out[0])
+
+
+def test_rows_that_do_not_fit_the_header_are_left_out_and_keep_what_they_hold(tmp_path: Path) -> None:
+    graphs = load(write(tmp_path, "id,smiles,label\na,CC,1\nb,CO\n\nc,CN,0,d,e\nf,C,0\n"), id="id")
+    assert graphs.graph_names == ("a", "f")
+    rows = graphs.origin.rows
+    assert rows.graph.tolist() == [0, -1, -1, 1]
+    assert rows.columns == {
+        "id": ("a", "b", "c", "f"), "smiles": ("CC", "CO", "CN", "C"), "label": ("1", "", "0,d,e", "0")
+    }  # fmt: skip
+    assert rows.reasons[1] == "got 2 cells, expected 3 as in the header"
+    assert [f"line {line}" in note for line, note in zip((3, 5), graphs.notes, strict=True)] == [True, True]
+
+
+def test_a_column_without_a_name_is_kept_by_its_place(tmp_path: Path) -> None:
+    rows = load(write(tmp_path, ",smiles,label\n7,CC,1\n9,CO,0\n")).origin.rows
+    assert rows.columns == {"column 1": ("7", "9"), "smiles": ("CC", "CO"), "label": ("1", "0")}
 
 
 def test_rows_that_cannot_be_read_are_listed_by_line_and_left_out(tmp_path: Path) -> None:

@@ -21,6 +21,27 @@ def test_a_csv_table_finds_its_columns_in_capitals_or_not(tmp_path: Path) -> Non
     assert (table.column("graph"), table.column("y", "label"), table.column("z")) == (0, 1, None)
 
 
+def test_a_name_as_it_is_written_goes_before_one_in_other_capitals(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("LABEL,label,Smiles\n1,2,C\n")
+    table = CsvTable(tmp_path / "x.csv", Problems())
+    assert (table.column("label"), table.column("LABEL"), table.column("smiles")) == (1, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.tsv", "a\tlogP, measured, twice\n1\t2\n"),
+        ("x.csv", '"a, b, c";d\n1;2\n'),
+        ("x.csv", "\ufeffa,b\r\n1,2\r\n"),
+        ("x.csv", "a,b\r1,2\r"),
+        ("x.csv", "a\tb\n1\t2\n"),
+    ],
+)
+def test_the_mark_between_cells_is_found(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text, newline="")
+    assert [row for _, row in CsvTable(tmp_path / name, Problems()).rows()] == [["1", "2"]]
+
+
 def test_rows_of_another_width_are_problems_and_passed_over(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a;b\n1;2\n3\n\n4;5\n")
     problems = Problems()

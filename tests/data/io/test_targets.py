@@ -39,13 +39,14 @@ def read(task: str | None = None, labelled: bool = True, **columns: list[Any]) -
         ({"a": ["yes", "no", "yes", "no"]}, "classes"),
         ({"a": [3, 1, 2, 3]}, "classes"),
         ({"a": list(range(10))}, "classes"),
-        ({"a": ["C", "7", "7", "7"]}, "classes"),  # a text among few whole numbers is a name among names
+        ({"a": ["C", "7", "7", "N"]}, "classes"),  # a text among few whole numbers is a name among names
         ({"a": list(range(11))}, "measured"),  # of 11 graphs, no class can have two
         ({"a": [g % 30 for g in range(300)]}, "classes"),
         ({"a": [g % 31 for g in range(300)]}, "measured"),
         ({"a": [0.5, 1, 1, 0]}, "measured"),
         ({"a": ["0.5", "", "NaN", None]}, "measured"),
         ({"a": [0, 1, 1, nan], "b": [None, "1", "", "0"]}, "binary"),
+        ({"a": [0, 1, "NA", "N/A"], "b": ["null", "1", "<NA>", "0"]}, "binary"),
         ({"a": [0, 1, 1, 2], "b": [0, 1, 1, 0]}, "measured"),
     ],
 )
@@ -72,6 +73,10 @@ def test_what_the_values_say(columns: dict[str, list[Any]], kind: str) -> None:
         ("multilabel", {"a": [0, 1, 2, 0]}, "line 4: got 2 in 'a', expected 0, 1 or nothing"),
         ("classification", {"a": [0.5, 1, 2, 0]}, "line 2: got 0.5 in 'a', expected a whole number or a text as"),
         ("regression", {"a": [1, 2, 3, {}]}, "line 5: got a dict in 'a', expected a number or a text"),
+        (None, {"a": ["0,51", "1,3", "2", "0,7"]}, "line 2: got '0,51' in 'a', expected a number such as 0.5, or"),
+        (None, {"a": ["15%", "15%", "10 %", "3"]}, "line 2: got '15%' in 'a', expected a number such as 0.5, or"),
+        (None, {"a": ["1,200", "900", "1,300.5", "7"]}, "line 2: got '1,200' in 'a', expected a number such as 0.5"),
+        (None, {"a": [0.5, ">10", 1.5, 2]}, "line 3: got '>10' in 'a', expected a number"),
         (None, {"a": ["x", "y", "", "x"]}, "line 4: got no class in 'a', expected one for every graph"),
         (None, {"a": [0, 1, 0, 1], "b": ["", "", "", ""]}, "got no value in 'b' for any graph, expected some"),
         (None, {name: [0, 1, 0, 1] for name in "abcde"}, "got 5 targets for 4 graphs, expected fewer"),
@@ -154,3 +159,19 @@ def test_a_column_that_is_not_there(molecules: Path) -> None:
     assert str(error.value) == f"{molecules} line 1: got no column 'won', expected one of {names}"
     with pytest.raises(InputError, match="got 'smiles' as a label, expected another: it holds the SMILES"):
         load(molecules, labels="smiles")
+
+
+@pytest.mark.parametrize(
+    ("values", "classes", "doubt"),
+    [
+        ([0, 1, 1, "?"], ("0", "1", "?"), "'a' has texts among numbers, as classes of their own: '?'"),
+        (["on", "On", "off", "off"], ("On", "off", "on"), "'a' has classes that differ in capitals alone: 'On', 'on'"),
+        (["TRUE", "true", False, "False"], ("False", "True"), ""),
+        (["0,5", "1,5", "0,5", "x"], ("0,5", "1,5", "x"), ""),
+    ],
+)
+def test_what_is_odd_about_classes_is_told(values: list[Any], classes: tuple[str, ...], doubt: str) -> None:
+    task = "classification" if "0,5" in values else None  # which is what the user said
+    found, notes = read(task, a=values)
+    assert found["classes"] == classes
+    assert notes == ([doubt] if doubt else [])

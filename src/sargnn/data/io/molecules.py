@@ -3,18 +3,20 @@
 Atoms are nodes and bonds are edges; hydrogens are counted at their atom. The inputs are those usual in the field:
 
 =====  ====================================================================================================
-atom   symbol (the category); charge, degree, hydrogens, ring, aromatic, chirality (clockwise 1, other way
-       -1), and hybridization, one column for each kind
+atom   symbol (the category); charge, cip (R 1, S -1), degree, hydrogens, ring, aromatic, and hybridization,
+       one column for each kind
 bond   single, double, triple, aromatic, ... (the category); conjugated, ring, stereo (E 1, Z -1)
 =====  ====================================================================================================
 
-A row that RDKit cannot read is left out and listed. So is one without a class where others have one, unless no classes
-are wanted. Nodes are named by their symbols and graphs by their SMILES.
+None of them depends on how the SMILES were written, but for the order of the atoms. A row that RDKit cannot read is
+left out and listed. So is one that does not fit the header, and one without a class where others have one, unless no
+classes are wanted. Nodes are named by their symbols and graphs by their SMILES.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,7 +41,9 @@ SMILES_NAMES = ("smiles", "smile", "mol", "structure")
 """Where the SMILES are looked for, in this order, in capitals or not, unless another name is given."""
 
 HYBRIDIZATIONS = ("S", "SP", "SP2", "SP2D", "SP3", "SP3D", "SP3D2")
-CHIRALITY = {"CHI_TETRAHEDRAL_CW": 1, "CHI_TETRAHEDRAL_CCW": -1}
+HANDEDNESS = {"R": 1, "r": 1, "S": -1, "s": -1}
+"""Of a stereocentre, by its CIP code. Whether neighbours turn clockwise would depend on their order in the text."""
+CIP = "_CIPCode"
 STEREO = {"STEREOE": 1, "STEREOTRANS": 1, "STEREOZ": -1, "STEREOCIS": -1}
 
 
@@ -69,6 +73,8 @@ def read_molecule_table(
     records, of_graphs = reader.records(labelled), replace(found, smiles=None)
     graphs = assemble_records(path.stem, records, problems, roles=of_graphs, labelled=bool(labelled), file=str(path))
     notes = notes if graphs.classes else []
+    if (counted := reader.had_hydrogens) > 0:
+        notes.append(f"counted the hydrogens of {counted} molecules at their atoms, as SMILES do")
     return replace(graphs, notes=(*notes, *graphs.notes), smiles=tuple(reader.smiles), origin=reader.origin())
 
 
@@ -131,8 +137,13 @@ def _guessed_labels(table: CsvTable, known: set[int | None]) -> list[int]:
 
 
 def _first_look(table: CsvTable) -> Iterator[tuple[int, list[str]]]:
-    """The rows, with their problems kept back: the second look tells them."""
+    """The rows that fit the header, with their problems kept back: the second look tells them."""
     return table.again().rows()
+
+
+def _fitted(row: list[str], width: int) -> list[str]:
+    """A row with as many cells as the header: of too many, the last are one."""
+    return row if len(row) == width else [*row[: width - 1], ",".join(row[width - 1 :]), *[""] * width][:width]
 
 
 class _Molecules:
@@ -142,14 +153,17 @@ class _Molecules:
         self.table, self.roles, self.problems = table, roles, problems
         self.smiles: list[str] = []
         """Of the molecules that could be read."""
+        self.had_hydrogens = 0
+        """In how many molecules hydrogens were atoms."""
         self._graph: list[int] = []
         self._cells: list[list[str]] = []
         self._reasons: dict[int, str] = {}
 
     def origin(self) -> Origin:
         """What came of each row."""
-        columns = zip(self.table.header, zip(*self._cells, strict=True), strict=False)
-        rows = SourceRows({name: cells for name, cells in columns if name}, np.array(self._graph), self._reasons)
+        names = [name or f"column {i}" for i, name in enumerate(self.table.header, 1)]
+        columns = dict(zip(names, zip(*self._cells, strict=True), strict=False))
+        rows = SourceRows(columns, np.array(self._graph), self._reasons)
         return Origin(self.roles, rows)
 
     def records(self, labelled: bool | None) -> Iterator[Record]:
@@ -160,12 +174,17 @@ class _Molecules:
         wanted = [*self.roles.names("labels", "id", "split", "weight", "group")]
         smiles = place[self.roles.smiles or ""]
         partly = labelled is not False and any(is_given(row[i]) for _, row in _first_look(table) for i in labels)
-        for line, row in table.rows():
-            where = {"file": str(table.path), "line": line, "field": table.header[smiles]}
+        width = len(table.header)
+        for line, row in table.all_rows():
+            where = {"file": str(table.path), "line": line}
+            self._cells.append(_fitted(row, width))
+            self._graph.append(-1)
+            if len(row) != width:
+                self._leave_out(f"{len(row)} cells", f"{width} as in the header", **where)
+                continue
             text = row[smiles].strip()
             molecule, reason = _parse(chem, text)
-            self._cells.append(row)
-            self._graph.append(-1)
+            where["field"] = table.header[smiles]
             if molecule is None:
                 self._leave_out(f"{shown(text, 80)} ({reason})", "a molecule in SMILES", **where)
             elif partly and not any(is_given(row[label]) for label in labels):
@@ -174,6 +193,7 @@ class _Molecules:
             else:
                 self._graph[-1] = len(self.smiles)
                 self.smiles.append(text)
+                self.had_hydrogens += isinstance(text, ReadMolecule) and text.had_hydrogens
                 attributes = {name: row[place[name]] for _, name in wanted}
                 yield replace(_record(molecule, text), attributes=attributes, file=str(table.path), line=line)
 
@@ -211,15 +231,34 @@ class ReadMolecule(str):
 
     molecule: Any
     """None where it is not valid."""
+    reason: str
+    """Why it is not."""
+    had_hydrogens = False
+    """Whether some of its hydrogens were atoms; they are counted at their neighbours, as they are in SMILES."""
+
+    @classmethod
+    def unreadable(cls, reason: str, text: str = "") -> ReadMolecule:
+        made = cls(text)
+        made.molecule, made.reason = None, reason
+        return made
 
     @classmethod
     def of(cls, molecule: Any) -> ReadMolecule:
         chem = load_rdkit()
         with chem.rdBase.BlockLogs():
-            copy = chem.Mol(molecule)
-            valid = chem.SanitizeMol(copy, catchErrors=True) == chem.SanitizeFlags.SANITIZE_NONE
-            text = cls(chem.MolToSmiles(copy if valid else molecule))
-        text.molecule = copy if valid else None
+            read, reason = chem.Mol(molecule), ""
+            if any(atom.HasQuery() for atom in read.GetAtoms()):
+                reason = "a pattern that several molecules match"
+            elif chem.SanitizeMol(read, catchErrors=True) != chem.SanitizeFlags.SANITIZE_NONE:
+                reason = "not a valid molecule"
+            else:
+                read = chem.RemoveHs(read)
+                chem.AssignStereochemistry(read, cleanIt=True, force=True)
+            if reason:
+                return cls.unreadable(reason, chem.MolToSmiles(molecule))
+            text = cls(chem.MolToSmiles(read))
+        text.molecule, text.reason = read, ""
+        text.had_hydrogens = read.GetNumAtoms() < molecule.GetNumAtoms()
         return text
 
     def strip(self, chars: str | None = None) -> ReadMolecule:
@@ -228,12 +267,27 @@ class ReadMolecule(str):
 
 def _parse(chem: Any, text: str) -> tuple[Any, str]:
     """The molecule, or None and why not."""
+    if isinstance(text, ReadMolecule):
+        molecule, reason = text.molecule, text.reason
+    else:
+        molecule, reason = _parse_text(chem, text)
+    if molecule is not None and not molecule.GetNumAtoms():
+        return None, "no atoms"
+    if molecule is not None and any(int(atom.GetChiralTag()) for atom in molecule.GetAtoms()):
+        from rdkit.Chem import rdCIPLabeler
+
+        with suppress(RuntimeError):  # it gives up on molecules that would take minutes
+            rdCIPLabeler.AssignCIPLabels(molecule)
+    return molecule, reason
+
+
+def _parse_text(chem: Any, text: str) -> tuple[Any, str]:
+    _, *more = text.split(maxsplit=1) or [""]
+    if more and not more[0].startswith("|"):  # RDKit takes it for a name, and "I don't know" for iodine
+        return None, "text after the SMILES"
     with chem.rdBase.BlockLogs():
-        if isinstance(text, ReadMolecule) and text.molecule is None:
-            return None, "not a valid molecule"
-        molecule = text.molecule if isinstance(text, ReadMolecule) else chem.MolFromSmiles(text)
-        if molecule is not None:
-            return (molecule, "") if molecule.GetNumAtoms() else (None, "no atoms")
+        if (molecule := chem.MolFromSmiles(text)) is not None:
+            return molecule, ""
         raw = chem.MolFromSmiles(text, sanitize=False)
         found = chem.DetectChemistryProblems(raw) if raw is not None else []
     return None, found[0].Message() if found else "not SMILES"
@@ -245,11 +299,11 @@ def _atom(atom: Any) -> dict[str, Any]:
         "node_name": symbol,
         "label": symbol,
         "charge": atom.GetFormalCharge(),
+        "cip": HANDEDNESS.get(atom.GetProp(CIP), 0) if atom.HasProp(CIP) else 0,
         "degree": atom.GetDegree(),
         "hydrogens": atom.GetTotalNumHs(),
         "ring": atom.IsInRing(),
         "aromatic": atom.GetIsAromatic(),
-        "chirality": CHIRALITY.get(str(atom.GetChiralTag()), 0),
         **{f"hybridization_{kind}": hybridization == kind for kind in HYBRIDIZATIONS},
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ import numpy as np
 
 from sargnn.data.problems import Problems, refused, shown
 
-__all__ = ["Chunk", "CsvTable", "ParquetTable", "SplitTable", "TableFile"]
+__all__ = ["Chunk", "CsvTable", "ParquetTable", "SplitTable", "TableFile", "repeated"]
 
 ROWS = 20_000
 """Rows of a chunk."""
@@ -74,9 +75,14 @@ class TableFile(ABC):
         """The rows, many at a time."""
 
     def column(self, *names: str) -> int | None:
-        """Where the first of ``names`` that there is stands, in capitals or not."""
+        """Where the first of ``names`` that there is stands: as it is written, else in capitals or not."""
         lower = [name.lower() for name in self.header]
-        return next((lower.index(name.lower()) for name in names if name.lower() in lower), None)
+        for name in names:
+            if name in self.header:
+                return self.header.index(name)
+            if name.lower() in lower:
+                return lower.index(name.lower())
+        return None
 
 
 class CsvTable(TableFile):
@@ -91,8 +97,7 @@ class CsvTable(TableFile):
         if first is None:
             raise refused("got an empty file, expected a header line", path)
         self.header = [name.strip() for name in first[1][0]]
-        named = [name for name in self.header if name]
-        for name in sorted({name for name in named if named.count(name) > 1}):
+        for name in repeated(self.header):
             problems.add(f"two columns {shown(name)}", "every name once", file=str(path), line=1, field=name)
 
     @property
@@ -110,8 +115,12 @@ class CsvTable(TableFile):
             for line, *row in zip(chunk.lines.tolist(), *chunk.columns, strict=True):
                 yield line, row
 
+    def all_rows(self) -> Iterator[tuple[int, list[str]]]:
+        """The same, also of rows that do not fit the header, which are no problems then."""
+        return ((line, row) for lines, rows in self._read() for line, row in zip(lines, rows, strict=True) if row)
+
     def chunks(self) -> Iterator[Chunk]:
-        """The same, many at a time."""
+        """The rows that fit the header, many at a time; others are problems."""
         for lines, rows in self._read():
             width = len(self.header)
             if set(map(len, rows)) != {width}:
@@ -128,9 +137,9 @@ class CsvTable(TableFile):
         lines: list[int] = []
         try:
             with self.path.open(encoding="utf-8-sig", newline="") as file:
-                delimiter = max(DELIMITERS, key=file.readline(csv.field_size_limit()).count)
+                header = file.readline(csv.field_size_limit())
                 file.seek(0)
-                reader = csv.reader(file, delimiter=delimiter)
+                reader = csv.reader(file, delimiter=_delimiter(header, self.path.suffix.lower()))
                 if after_header:
                     next(reader, None)
                 while True:
@@ -145,9 +154,24 @@ class CsvTable(TableFile):
             raise refused(f"cannot read ({error.strerror})", self.path) from error
         except UnicodeDecodeError as error:
             got = "bytes that are not UTF-8 text"
-            raise refused(f"got {got} after line {max(lines, default=1)}, expected UTF-8", self.path) from error
+            expected = "UTF-8 (Latin-1 becomes it by `iconv -f LATIN1 -t UTF-8`)"
+            raise refused(f"got {got} after line {max(lines, default=1)}, expected {expected}", self.path) from error
         except csv.Error as error:
             raise refused(f"not readable as CSV ({error})", self.path, max(lines, default=1) + 1) from error
+
+
+def repeated(header: Sequence[str]) -> list[str]:
+    """The names that come more than once.
+
+    >>> repeated(["b", "a", "", "a", "", "b"])
+    ['a', 'b']
+    """
+    return sorted({name for name in header if name and header.count(name) > 1})
+
+
+def _delimiter(header: str, suffix: str) -> str:
+    """What parts the cells: a tab in a .tsv file, else what the header has most of outside quotes."""
+    return "\t" if suffix == ".tsv" else max(DELIMITERS, key=re.sub(r'"[^"]*"', "", header).count)
 
 
 class ParquetTable(TableFile):

@@ -7,6 +7,7 @@ given decides instead. Targets stand in the natural order of their names, whatev
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -26,7 +27,21 @@ MOST_CLASSES = 30
 EXACT = 2.0**53
 """Whole numbers below this are exact as numbers; longer ones have their text as a name too."""
 
+NOTHING = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+    "NULL", "None", "n/a", "null",
+)  # fmt: skip
+"""What stands for a missing value, as in pandas: a file and the data frame that is read from it are the same set."""
+
+SPELT = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)*(?:,[0-9]+(?:[.,][0-9]+)*|\s*%)")
+"""Numbers that are not written as Python does: with a decimal comma, in thousands, in per cent."""
+
+LISTED = 5
+"""Classes that a note names."""
+
 PLAIN = str | bool | int | float | None
+
+UNFIT = ("strange", "text", "infinite", "not binary", "fraction", "spelt")
 
 NO_CLASS = ("no class", "one for every graph")
 
@@ -35,12 +50,13 @@ Tell = Callable[[str, int, str, str], Problem]
 
 
 def is_given(text: str) -> bool:
-    """Whether a cell holds a value: an empty one does not, nor does what programs write for a missing number.
+    """Whether a cell holds a value: an empty one does not, nor does what programs write for a missing one.
 
-    >>> is_given("7"), is_given(" "), is_given("NaN")
-    (True, False, False)
+    >>> is_given("7"), is_given(" "), is_given("NaN"), is_given("NA")
+    (True, False, False, False)
     """
-    return text.strip().lower() not in ("", "nan")
+    text = text.strip()
+    return text not in NOTHING and text.lower() != "nan"
 
 
 class TargetColumn:
@@ -60,7 +76,7 @@ class TargetColumn:
         """Of the texts, also where they can be read as a number, as ``true``; else -1."""
         self._code_of: dict[str, int] = {}
         self.missing = Problems()
-        self.unfit = {kind: Problems() for kind in ("strange", "text", "infinite", "not binary", "fraction")}
+        self.unfit = {kind: Problems() for kind in UNFIT}
         """Values that some task cannot take, with their places."""
 
     def add(self, values: Sequence[Any], tell: Tell) -> None:
@@ -85,6 +101,8 @@ class TargetColumn:
         take("infinite", np.isinf(numbers), "a finite number")
         take("not binary", is_number & (numbers != 0) & (numbers != 1), "0, 1 or nothing")
         take("fraction", is_number & (numbers != np.rint(numbers)), "a whole number or a text as the class")
+        spelt = np.array([text is not None and SPELT.fullmatch(text) is not None for _, text in meant], bool)
+        take("spelt", spelt, "a number such as 0.5, or classification as the task")
 
     @property
     def numbers(self) -> np.ndarray:
@@ -109,6 +127,23 @@ class TargetColumn:
     def is_binary(self) -> bool:
         """Whether every value is 0 or 1."""
         return not self.unfit["text"].count and not self.unfit["not binary"].count
+
+    @property
+    def is_spelt(self) -> bool:
+        """Whether all texts are numbers with commas or signs of per cent, which would be as many classes."""
+        return 0 < self.unfit["spelt"].count == self.unfit["text"].count
+
+    @property
+    def doubt(self) -> str:
+        """What is odd about the values as classes, in words."""
+        names = self.classes()[1]
+        same = [name for name in names if sum(name.lower() == other.lower() for other in names) > 1]
+        if same:
+            return f"classes that differ in capitals alone: {', '.join(map(shown, same[:LISTED]))}"
+        texts = [name for name in names if not NUMBER.fullmatch(name) and name.lower() not in BOOLEANS]
+        if 0 < 2 * self.unfit["text"].count < len(self._numbers) - self.missing.count:
+            return f"texts among numbers, as classes of their own: {', '.join(map(shown, texts[:LISTED]))}"
+        return ""
 
     def classes(self) -> tuple[np.ndarray, tuple[str, ...]]:
         """int64 [G], -1 where there is none; the names of the classes."""
@@ -172,11 +207,14 @@ class TargetColumns:
         return "regression"
 
     def _class(self, column: TargetColumn, labelled: bool) -> dict[str, Any]:
-        for kind in ("strange", "fraction", "infinite"):
+        spelt = ["spelt"] if self.task is None and column.is_spelt else []
+        for kind in ("strange", "fraction", "infinite", *spelt):
             found = column.unfit[kind]
             (self.problems if labelled else column.missing).take(found.found, found.count)
         if self._missing(column.missing, labelled):
             return {}
+        if self.task is None and labelled and (doubt := column.doubt):
+            self.notes.append(f"{shown(_plain(column.name))} has {doubt}")
         y, classes = column.classes()
         return {"y": y, "classes": classes}
 
@@ -237,7 +275,7 @@ def _meaning(value: Any) -> tuple[float, str | None]:
         return np.nan, None
     text = text_of(value)
     if isinstance(value, bool) or text.lower() in BOOLEANS:
-        return BOOLEANS[text.lower()], text
+        return BOOLEANS[text.lower()], text.capitalize()
     if isinstance(value, str) and not is_given(text):
         return np.nan, None
     if isinstance(value, str) and not NUMBER.fullmatch(text) and text.lower().lstrip("+-") not in ("inf", "infinity"):
