@@ -101,7 +101,7 @@ def test_it_predicts_what_the_package_predicts(exported: Path) -> None:
     ("change", "message"),
     [
         ({"nodes": [{"id": 0, "label": "Xe", "q10": 1, "q2": 1}]}, "got node label 'Xe', expected one of C, N, O"),
-        ({"nodes": [{"id": 0, "label": "C", "q10": 1}]}, "got node attributes ['q10'], expected 2 of them"),
+        ({"nodes": [{"id": 0, "label": "C", "q10": 1}]}, "got a node without 'q2', expected one for every node"),
         ({"nodes": [{"label": "C"}]}, "got no 'id' in graph 0, expected nodes with ids, and edges between them"),
     ],
 )
@@ -116,6 +116,7 @@ def test_other_inputs_are_refused_in_one_line(change: dict[str, Any], message: s
 
 CONFIGS = {
     "given": DataConfig(edge_encodings=("auto",), graph_encodings=("attributes",)),
+    "rare labels": DataConfig(rare_labels=15),
     "structure": DataConfig(
         encodings=("degree", "degree-scalar", "constant", "random-walk"), walk_steps=6, max_degree=2
     ),
@@ -137,6 +138,16 @@ def test_inputs_are_those_of_the_encoder(config: str, directed: bool, tmp_path: 
     if config == "given":
         assert np.allclose(found["edge_attr"], encoder.encode_edges(graphs)[~loop], atol=1e-5)
         assert np.allclose(found["graph_attr"], encoder.encode_graphs(graphs), atol=1e-5)
+
+
+def test_labels_and_attributes_that_the_training_had_not_are_as_in_the_package(tmp_path: Path) -> None:
+    encoder = Encoder.fit(CONFIGS["rare labels"], load(write(tmp_path / "graphs.jsonl", molecules())), np.arange(20))
+    others = molecules(seed=1)
+    for node in (node for graph in others for node in graph["nodes"]):
+        node |= {"a": 1.0, "label": node["label"].replace("O", "Xe")}
+    path = write(tmp_path / "others.jsonl", others)
+    found = inputs_of(list(read_graphs(path)), json.loads(json.dumps(encoder.to_json())))
+    assert np.allclose(found["x"], encoder.encode(load(path)), atol=1e-5)
 
 
 def test_a_json_list_and_one_object_are_read_too(tmp_path: Path) -> None:

@@ -100,28 +100,32 @@ def natural(name: str) -> list[tuple[int, float, str]]:
 
 
 def attributes(block: dict[str, Any], rows: list[dict[str, Any]], of: str) -> np.ndarray:
-    """Numbers in the natural order of their names, less their means over their deviations."""
+    """Numbers, by the names of the training or in the natural order of their own, less means over deviations."""
     mean, std = np.array(block["mean"]), np.array(block["std"])
     if not rows:
         return np.empty((0, len(mean)))
     without = OF_GRAPHS if of == "graph" else NO_ATTRIBUTES
-    names = {k for row in rows for k, v in row.items() if k not in without and isinstance(v, int | float)}
+    found = {k for row in rows for k, v in row.items() if k not in without and isinstance(v, int | float)}
+    names = block.get("names") or sorted(found, key=natural)
     if len(names) != len(mean):
-        raise SystemExit(f"error: got {of} attributes {sorted(names)}, expected {len(mean)} of them")
-    ordered = sorted(names, key=natural)
-    if missing := [name for row in rows for name in ordered if row.get(name) is None]:
+        raise SystemExit(f"error: got {of} attributes {names}, expected {len(mean)} of them")
+    if missing := [name for row in rows for name in names if row.get(name) is None]:
         raise SystemExit(f"error: got a {of} without {missing[0]!r}, expected one for every {of}")
-    values = np.array([[row[name] for name in ordered] for row in rows], float).reshape(len(rows), len(mean))
+    values = np.array([[row[name] for name in names] for row in rows], float)
     scaled = np.divide(np.float32(values) - mean, std, out=np.zeros(values.shape), where=std > 0)
     return np.asarray(np.clip(scaled, -FARTHEST, FARTHEST))
 
 
 def labels(block: dict[str, Any], rows: list[dict[str, Any]], of: str) -> np.ndarray:
-    """One column for each label of the training; another label is refused."""
+    """One column for each label of the training, and where it learned what rare ones mean, one for all others; where
+    not, another label is refused."""
+    names, rare = block["names"], bool(block.get("rare"))
     found = [text_of(row.get("label")) for row in rows]
-    if unknown := [text for text in found if text not in block["names"]]:
-        raise SystemExit(f"error: got {of} label {unknown[0]!r}, expected one of {', '.join(block['names'])}")
-    return one_hot(np.array([block["names"].index(text) for text in found], int), len(block["names"]))
+    unknown = [text for text in found if text not in names]
+    if unknown and not rare:
+        raise SystemExit(f"error: got {of} label {unknown[0]!r}, expected one of {', '.join(names)}")
+    codes = [names.index(text) if text in names else len(names) for text in found]
+    return one_hot(np.array(codes, int), len(names) + rare)
 
 
 def one_hot(codes: np.ndarray, width: int) -> np.ndarray:
