@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ SPACE = read_space(["model.hidden=4,8", "training.learning_rate=1e-3..0.1:log", 
 
 def start(folder: Path, **values: Any) -> Search:
     given: dict[str, Any] = {"space": SPACE, "fold": FOLD, "trials": 4}
-    return Search.start(shapes(), tiny("gcn"), folder, **(given | values))
+    return Search.start(shapes(), values.pop("settings", tiny("gcn")), folder, **(given | values))
 
 
 def told(study: Search) -> list[tuple[dict[str, Any], float | None, str]]:
@@ -100,16 +101,26 @@ def test_accuracy_is_maximised_where_it_is_monitored(tmp_path: Path) -> None:
     settings = tiny("gcn", training__monitor="accuracy")
     study = Search.start(shapes(), settings, tmp_path, space=SPACE, fold=FOLD, trials=2)
     values = [row["value"] for row in study]
-    assert study.study.best_value == max(values)
+    assert study.best_value == max(values)
 
 
 def test_the_loss_of_the_last_epoch_judges_where_that_is_kept(tmp_path: Path) -> None:
     settings = tiny("gcn", training__monitor="last")
     study = Search.start(shapes(), settings, tmp_path, space=SPACE, fold=FOLD, trials=2)
     values = [row["value"] for row in study]
-    assert study.study.best_value == min(values)
+    assert study.best_value == min(values)
     *_, last = TrainingRun.start(shapes(), study.best, fold=FOLD)
     assert last["validation_loss"] == min(values)
+
+
+def test_a_metric_that_the_validation_graphs_do_not_define_judges_no_trial(tmp_path: Path) -> None:
+    one_class = replace(FOLD, validation=FOLD.validation[::2])
+    study = start(tmp_path, fold=one_class, trials=2, settings=tiny("gcn", training__monitor="auroc"))
+    assert [trial["value"] for trial in study] == [None, None]
+    assert (study.done, study.pruned) == (2, 2)
+    for wanted in ("best", "best_value"):
+        with pytest.raises(InputError, match=r"got no trial .* expected at least one; change the space or the metric"):
+            getattr(study, wanted)
 
 
 def test_hopeless_trials_are_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +138,7 @@ def test_hopeless_trials_are_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_nothing_but_divergence_is_an_error(tmp_path: Path) -> None:
     study = start(tmp_path, space=read_space(["training.learning_rate=1e30,1e31"]), trials=1)
     list(study)
-    with pytest.raises(InputError, match="got no trial that could be trained to its end"):
+    with pytest.raises(InputError, match="got no trial that was trained to its end"):
         _ = study.best
 
 

@@ -49,7 +49,7 @@ def search(
     for _ in show_steps(study, trials - study.done, "trial"):
         pass
     result = {
-        "trials": study.done, "pruned": study.pruned, monitored(settings.training): study.study.best_value,
+        "trials": study.done, "pruned": study.pruned, monitored(settings.training): study.best_value,
         "best": study.study.best_params, "config": str(study.save_best(folder)), "folder": str(folder),
     }  # fmt: skip
     answer(result, as_json, f"search on {data}")

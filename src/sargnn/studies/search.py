@@ -22,14 +22,14 @@ from sargnn.data.splits import Fold, holdout, official
 from sargnn.errors import Diverged, InputError
 from sargnn.files import write_file
 from sargnn.tasks import Task, task_of
-from sargnn.tasks.scores import LOWER
 from sargnn.training.monitor import check_monitor
-from sargnn.training.progress import monitored
+from sargnn.training.progress import lower_is_better, monitored
 from sargnn.training.run import TrainingRun
 from sargnn.training.settings import Settings
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
+    from optuna.trial import FrozenTrial
 
 __all__ = ["SPACE", "Choice", "Range", "Search", "read_space"]
 
@@ -150,7 +150,7 @@ class Search:
         for key, choice in space.items():  # refuse what no trial could use before the first is run
             for value in choice.values if isinstance(choice, Choice) else (choice.low, choice.high):
                 _settings_with(settings, {key: value})
-        study = _open_study(Path(folder), _description(graphs, settings, space, fold), settings)
+        study = _open_study(Path(folder), _description(graphs, settings, space, fold, posed), settings)
         return cls(graphs, settings, space, fold, study, trials, device, posed)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -164,15 +164,27 @@ class Search:
 
     @property
     def pruned(self) -> int:
-        """Trials that were pruned or diverged."""
+        """Trials that were pruned, that diverged, or whose validation graphs do not define the metric."""
         return self._count("PRUNED")
 
     @property
     def best(self) -> Settings:
         """The settings of the best trial."""
+        return _settings_with(self.settings, self._best_trial.params)
+
+    @property
+    def best_value(self) -> float:
+        """What the best trial is judged by."""
+        value = self._best_trial.value
+        assert value is not None
+        return value
+
+    @property
+    def _best_trial(self) -> FrozenTrial:
         if self.pruned == self.done:
-            raise InputError("got no trial that could be trained to its end, expected at least one; change the space")
-        return _settings_with(self.settings, self.study.best_params)
+            why = "that was trained to its end and could be judged"
+            raise InputError(f"got no trial {why}, expected at least one; change the space or the metric")
+        return self.study.best_trial
 
     def save_best(self, folder: Path) -> Path:
         """Write the best settings as a file for ``--config``."""
@@ -205,10 +217,14 @@ class Search:
         run = TrainingRun.start(self.graphs, settings, fold=self.fold, device=self.device, task=self.task)
         key = monitored(settings.training)
         for row in run:
-            trial.report(row[key], row["epoch"])
+            if row[key] is not None:
+                trial.report(row[key], row["epoch"])
             if trial.should_prune():
                 raise _optuna().TrialPruned
-        return float(run.state.history[run.state.best_epoch - 1][key])
+        value = run.state.history[run.state.best_epoch - 1][key]
+        if value is None:
+            raise _optuna().TrialPruned
+        return float(value)
 
 
 def _open_study(folder: Path, description: dict[str, Any], settings: Settings) -> Study:
@@ -219,7 +235,7 @@ def _open_study(folder: Path, description: dict[str, Any], settings: Settings) -
         study: Study = optuna.create_study(
             study_name="sargnn",
             storage=f"sqlite:///{folder.resolve() / STUDY}",
-            direction="minimize" if settings.training.monitor in ("loss", "last", *LOWER) else "maximize",
+            direction="minimize" if lower_is_better(settings.training) else "maximize",
             pruner=optuna.pruners.MedianPruner(STARTUP_TRIALS, WARMUP_EPOCHS),
             load_if_exists=True,
         )
@@ -234,12 +250,12 @@ def _open_study(folder: Path, description: dict[str, Any], settings: Settings) -
     return study
 
 
-def _description(graphs: GraphSet, settings: Settings, space: Space, fold: Fold) -> dict[str, Any]:
+def _description(graphs: GraphSet, settings: Settings, space: Space, fold: Fold, task: Task) -> dict[str, Any]:
     """What makes two studies the same, as JSON gives it back."""
     split = [fold.train.tolist(), fold.validation.tolist()]
     choices = {key: str(choice) for key, choice in space.items()}
-    told = {"data": graphs.fingerprint, "settings": settings.to_json(), "space": choices, "split": split}
-    description: dict[str, Any] = json.loads(json.dumps(told))
+    told = {"data": graphs.fingerprint, "task": task.kind, "settings": settings.to_json(), "space": choices}
+    description: dict[str, Any] = json.loads(json.dumps({**told, "split": split}))
     return description
 
 

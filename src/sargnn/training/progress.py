@@ -11,7 +11,7 @@ from sargnn.tasks.scores import LOWER
 if TYPE_CHECKING:
     from sargnn.training.loop import TrainingConfig
 
-__all__ = ["Progress", "Row", "decisive", "monitored"]
+__all__ = ["Progress", "Row", "decisive", "lower_is_better", "monitored"]
 
 Row = dict[str, Any]
 
@@ -66,7 +66,12 @@ def decisive(row: Row, config: TrainingConfig) -> float:
     value = row[monitored(config)]
     if value is None:
         return inf
-    return float(value) if config.monitor in ("loss", "last", *LOWER) else -float(value)
+    return float(value) if lower_is_better(config) else -float(value)
+
+
+def lower_is_better(config: TrainingConfig) -> bool:
+    """Whether a lower value of what is monitored is better."""
+    return config.monitor in ("loss", "last", *LOWER)
 
 
 def monitored(config: TrainingConfig) -> str:
