@@ -1,4 +1,4 @@
-"""The page on molecules runs from top to bottom, with a few small molecules in place of the file it names."""
+"""The page on molecules runs from top to bottom, with a few small molecules in place of the files it names."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from command import answer_of, error_of, notes_of
-from sargnn import GraphClassifier
+from command import answer_of, error_of, notes_of, rows_of
+from sargnn import GraphClassifier, load_model
 
 PAGE = (Path(__file__).parents[1] / "docs" / "molecules.md").read_text(encoding="utf-8")
 SMALL = ["--set", "model.hidden=8", "--set", "training.epochs=2"]
@@ -17,13 +17,20 @@ SMALL = ["--set", "model.hidden=8", "--set", "training.epochs=2"]
 
 @pytest.fixture(autouse=True)
 def molecules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``BBBP.csv``: alcohols and alkyl chlorides on rings of four kinds."""
+    """``BBBP.csv``: alcohols and alkyl chlorides on rings of four kinds; ``tox21.csv`` and ``esol.csv``: the same with
+    two assays, one of them with gaps, and with a measured number."""
     pytest.importorskip("rdkit", reason="reading SMILES needs RDKit, the extra 'chem'")
     monkeypatch.chdir(tmp_path)
     rings = ("c1ccccc1", "C1CCCCC1", "c1ccncc1", "C1CCNCC1")
     ends = (("O", 1), ("Cl", 0))
-    rows = [f"{end}{'C' * n}{ring},{label}\n" for ring in rings for n in range(1, 6) for end, label in ends]
-    Path("BBBP.csv").write_text("smiles,p_np\n" + "".join(rows))
+    rows = [(f"{end}{'C' * n}{ring}", n, label) for ring in rings for n in range(1, 6) for end, label in ends]
+    for name, header, cells in (
+        ("BBBP.csv", "p_np", lambda n, label: label),
+        ("tox21.csv", "NR-AR,SR-p53", lambda n, label: f"{label},{'' if n == 5 else n % 2}"),
+        ("esol.csv", "solubility", lambda n, label: label - 0.7 * n),
+    ):
+        lines = [f"{smiles},{cells(n, label)}\n" for smiles, n, label in rows]
+        Path(name).write_text("".join([f"smiles,{header}\n", *lines]))
 
 
 def blocks(language: str) -> list[str]:
@@ -32,7 +39,9 @@ def blocks(language: str) -> list[str]:
 
 def test_the_commands_give_an_estimate_and_drawn_molecules() -> None:
     lines = "".join(blocks("bash")).splitlines()
-    estimate, model, harder = (answer_of(*shlex.split(line)[1:], *SMALL) for line in lines)
+    small = {"cv": [*SMALL, "--workers", "1"], "train": SMALL}
+    called = [shlex.split(line)[1:] for line in lines]
+    estimate, model, *targets, harder = (answer_of(*words, *small[words[0]]) for words in called)
     assert len(estimate["folds"]) == 10
     assert 0 <= estimate["auroc"] <= 1
     assert len(harder["folds"]) == 3
@@ -40,14 +49,18 @@ def test_the_commands_give_an_estimate_and_drawn_molecules() -> None:
     drawings = re.findall(r"<svg[^>]*rdkit.*?</svg>", page, re.DOTALL)
     assert drawings
     assert all("<ellipse" in drawing for drawing in drawings)  # the colour behind each atom
+    kinds = [load_model(Path(answer["run"])).task.kind for answer in targets]
+    assert kinds == ["classification", "multilabel", "regression"]
 
 
 def test_a_prediction_can_be_joined_to_its_molecule() -> None:
     answer_of("train", "BBBP.csv", "--model", "gcn", "--out", "run", *SMALL)
     Path("new.csv").write_text("smiles,p_np\nCCO,?\nnonsense,?\nCCCl,?\n")
     answer_of("predict", "run", "new.csv", "--out", "predictions.csv")
-    rows = [line.split(",") for line in Path("predictions.csv").read_text().splitlines()]
-    assert [(row[0], row[-1]) for row in rows] == [("graph", "graph_name"), ("0", "CCO"), ("1", "CCCl")]
+    rows = rows_of(Path("predictions.csv"))
+    assert [row["smiles"] for row in rows] == [row["graph_name"] for row in rows] == ["CCO", "nonsense", "CCCl"]
+    assert [row["graph"] for row in rows] == ["0", "", "1"]
+    assert [bool(row["class"]) for row in rows] == [row["status"] == "predicted" for row in rows] == [True, False, True]
 
 
 def test_a_molecule_with_a_strange_element_costs_no_other_its_prediction() -> None:
@@ -57,12 +70,12 @@ def test_a_molecule_with_a_strange_element_costs_no_other_its_prediction() -> No
     assert (answer["graphs"], answer["left_out"]) == (2, 2)
     why = "labels that the model was not trained on ('Se', 'Si'), first in graph 1 'CC[Se]C'"
     assert f"left out 2 of 4 graphs: {why}" in notes_of("predict", "run", "new.csv", "--out", "predictions.csv")
-    rows = [line.split(",") for line in Path("predictions.csv").read_text().splitlines()]
+    rows = rows_of(Path("predictions.csv"))
+    assert [row["status"] for row in rows] == ["predicted", "left out", "predicted", "left out"]
+    assert rows[1]["reason"] == "got labels that the model was not trained on ('Se', 'Si')"
     Path("known.csv").write_text("smiles\nCCO\nCCCl\n")
     assert "left_out" not in answer_of("predict", "run", "known.csv", "--out", "alone.csv")
-    alone = [line.split(",") for line in Path("alone.csv").read_text().splitlines()]
-    assert [row[1:] for row in rows] == [row[1:] for row in alone]
-    assert [row[0] for row in rows] == ["graph", "0", "2"]
+    assert [row | {"graph": ""} for row in rows[::2]] == [row | {"graph": ""} for row in rows_of(Path("alone.csv"))]
 
 
 def test_a_strange_element_costs_no_other_molecule_its_score() -> None:
@@ -77,11 +90,13 @@ def test_a_strange_element_costs_no_other_molecule_its_score() -> None:
     assert calibrated == answer_of("calibrate", "run", "known.csv", "--part", "all")
 
 
-def test_measured_values_are_no_classes_and_no_hindrance_to_a_prediction() -> None:
+def test_measured_values_are_numbers_and_no_hindrance_to_a_prediction() -> None:
     answer_of("train", "BBBP.csv", "--model", "gcn", "--out", "run", *SMALL)
     Path("assay.csv").write_text("smiles,label\nCCO,0.67\nCCCl,1\n")
     assert answer_of("predict", "run", "assay.csv", "--out", "predictions.csv")["graphs"] == 2
-    assert "got 0.67 in 'label', expected a whole number or a text" in error_of("train", "assay.csv", "--out", "new")
+    assert "took 'label' as a measured number (task regression)" in notes_of("data", "info", "assay.csv")
+    refused = error_of("train", "assay.csv", "--task", "classification", "--out", "new")
+    assert "got 0.67 in 'label', expected a whole number or a text" in refused
 
 
 def test_nan_is_no_class() -> None:

@@ -28,8 +28,8 @@ SMALL = {
     "explain": ["--drawings", "1"],
 }
 """What is added to a documented command so that it takes no time."""
-SLOW = {"bench", "cv", "explain-compare", "quickstart", "reproduce", "search"}
-"""Commands that train many times or measure time: their calls are checked, but not run here."""
+SLOW = {"bench", "cv", "explain-compare", "quickstart", "reproduce", "search", "serve"}
+"""Commands that train many times, measure time or do not end: their calls are checked, but not run here."""
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 tutorials = pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.name)

@@ -162,7 +162,7 @@ def test_a_file_with_a_forest_that_is_none_is_refused(harm: Any, tmp_path: Path)
     trained = train(shapes(), SETTINGS, tmp_path / "run", fold=FOLD).trained
     tensors = load_file(tmp_path / "run" / model_folder.WEIGHTS)
     harm(tensors)
-    model_folder._write_tensors(tmp_path / "run" / model_folder.WEIGHTS, tensors, trained)
+    model_folder.write_tensors(tmp_path / "run" / model_folder.WEIGHTS, tensors, trained)
     with pytest.raises(InputError, match=r"weights.safetensors: got no sound forest"):
         model_folder.load_model(tmp_path / "run")
 

@@ -141,7 +141,7 @@ def test_values_are_typed_by_their_field(assignment: str, expected: tuple[str, s
         ("training.learning_rate=fast", "training.learning_rate: got 'fast', expected a finite number"),
         ("training.learning_rate=nan", "training.learning_rate: got 'nan', expected a finite number"),
         ("training.weight_decay=inf", "training.weight_decay: got 'inf', expected a finite number"),
-        ("training.monitor=f1", "training.monitor: got 'f1', expected one of loss, accuracy"),
+        ("training.monitor=f2", "training.monitor: got 'f2', expected one of loss, accuracy"),
         ("training.seed=-1", "training.seed: got -1, expected 0 or more"),
         ("model.input_norm=maybe", "model.input_norm: got 'maybe', expected true or false"),
         ("model.dropout=1", "model.dropout: got 1.0, expected 0 up to (not including) 1"),

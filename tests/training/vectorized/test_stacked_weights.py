@@ -29,7 +29,7 @@ def test_logits_and_saliency_are_those_of_each_model(count: int, members: int) -
     assert weights.shape == (count, members)
     index = np.arange(5)
     targets, encoders = trained[0].task.targets(GRAPHS), [each.encoder for each in trained]
-    stack = make_stack(GRAPHS, targets, encoders, index, "padded", torch.device("cpu"))
+    stack = make_stack(GRAPHS, [targets] * len(encoders), encoders, index, "padded", torch.device("cpu"))
     fields = stack.fields(stack.rows(np.tile(index, (count, 1))), stack.room(index))
     with torch.no_grad():
         logits, saliency, losses = weights.forward(stack, fields, 5, train=False)
