@@ -142,7 +142,7 @@ def test_it_is_learned_scored_and_split_by_its_own_rules(unlabelled: GraphSet) -
     assert last["train_loss"] < first["train_loss"] / 4
     assert set(first) >= {"validation_loss", "validation_closeness"}
     test = run.scores["test"]
-    assert set(test) == {"graphs", "mae", "low", "high", "worst"}
+    assert set(test) == {"graphs", "mae", "low", "high", "worst", "baselines"}
     task, targets = Size(), Size().targets(unlabelled)
     baseline = task.baseline(targets)
     assert baseline is not None
@@ -155,6 +155,7 @@ def test_it_is_learned_scored_and_split_by_its_own_rules(unlabelled: GraphSet) -
 def test_the_folder_is_whole_and_read_back(unlabelled: GraphSet, folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {
         "config.json", "weights.safetensors", "training.json", "checkpoint.safetensors", "history.csv", "report.html",
+        "trust.safetensors",
     }  # fmt: skip
     page = (folder / "report.html").read_text()
     for words in ("Mean absolute error on the test graphs", "Largest error", "off by", "the mean size alone is off by"):
@@ -170,7 +171,7 @@ def test_the_commands(folder: Path, tmp_path: Path) -> None:
     assert answer_of("predict", folder, graphs, "--out", out)["graphs"] == 40
     with out.open() as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["graph", "size"]
+    assert list(rows[0]) == ["graph", "size", "status", "reason"]
     assert "calibration.json: no such file" in error_of("predict", folder, graphs, "--out", out, "--coverage", 0.9)
     assert answer_of("explain", folder, graphs, "--out", tmp_path / "explained", "--drawings", 1)["graphs"] == 40
     assert (tmp_path / "explained" / "drawings" / "graph-0.png").exists()

@@ -13,7 +13,7 @@ from sargnn.batching.tensor_set import TensorSet, tensor_set
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import GraphSet
 from sargnn.data.problems import Problems, shown
-from sargnn.data.roles import USUAL, Roles
+from sargnn.data.roles import TASKS, USUAL, Roles
 from sargnn.data.sources import Source, read
 from sargnn.errors import InputError
 from sargnn.explain.effects import outputs_without_each_node
@@ -112,7 +112,8 @@ class TrainedModel:
     @property
     def known_roles(self) -> Roles:
         """What columns of other inputs are for, as far as the model can know."""
-        return USUAL.or_else(replace(self.roles, task=self.task.kind))
+        kind = self.task.kind if self.task.kind in TASKS else None  # a task from outside reads what it needs itself
+        return USUAL.or_else(replace(self.roles, task=kind))
 
     def read(self, source: Source) -> GraphSet:
         """The graphs of anything that :func:`sargnn.load` takes; graphs that cannot be read are left out and told."""
