@@ -205,9 +205,11 @@ def encode(model: SARGNN, g: Graph) -> Literal:
     """The loop of the overview (eqs. fm, compat, backbone), the readout and the classifier."""
     c, p = model.config, {name: value.detach().double().numpy() for name, value in model.state_dict().items()}
     A, H, saliency = g.closed, g.x, []
+    features = []
     C = edge_channels(within(p, "edge_channels"), g) if c.edge_channels else None
     if c.input_norm:
         H = batch_norm(within(p, "input_norm"), H)
+    features.append(H)
     uses_memory = c.readout in ("memory", "all") or c.saliency not in ("none", "uniform")
     M = p["initial_memory.vector"] if uses_memory else None
     for l in range(c.layers):
@@ -221,13 +223,22 @@ def encode(model: SARGNN, g: Graph) -> Literal:
         H = backbone(within(p, f"backbone.{l}"), H, A, s, c, C)  # H^l from H^{l-1}, s^{l-1}
         H = {"none": lambda q, h: h, "batch": batch_norm, "layer": layer_norm}[c.norm](within(p, f"norms.{l}"), H)
         H = relu(H) if c.activate else H
+        features.append(H)
         saliency += [] if s is None else [s]
-    last = None if c.readout == "sum" or M is None else memory(within(p, f"memory_layers.{c.layers}"), H, M, c)
+    last = (
+        None if c.readout in ("sum", "gated") or M is None else memory(within(p, f"memory_layers.{c.layers}"), H, M, c)
+    )
     parts = {"memory": [last], "sum": [H.sum(axis=0)], "all": [last, H.sum(axis=0), H.max(axis=0)]}
     if c.readout == "salient":
         uniform = np.full(g.nodes, 1 / g.nodes)
         s = uniform if c.saliency == "uniform" else node_saliency(within(p, "readout_saliency"), last, H)
         parts["salient"], saliency = [s @ H, s @ H * np.log(g.nodes)], [s]
+    if c.readout == "gated":
+        logits = [mlp(within(p, "gates.0.mlp"), np.concatenate([F[j] for F in features]))[0] for j in range(g.nodes)]
+        gates = 1 / (1 + np.exp(-np.array(logits)))
+        total = sum(gate * H[j] for j, gate in enumerate(gates))
+        vector = batch_norm(within(p, "gates.0.norm"), np.concatenate([total / gates.sum(), total]))
+        parts["gated"], saliency = [vector], [gates / gates.sum()]
     vector = np.concatenate(parts[c.readout])
     vector = vector if g.u is None else np.concatenate([vector, g.u])
     return Literal(vector, H, saliency, mlp(within(p, "head"), vector))

@@ -28,6 +28,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "several heads and reads": {"memory_heads": 2, "iterations": 2, "heads": 2, "backbone": "gat"},
     "batch norm": {"norm": "batch", "input_norm": True},
     "salient nodes": {"readout": "salient", "normalize": "none"},
+    "gated nodes": {"readout": "gated", "saliency": "none"},
     "memory, sum and maximum": {"readout": "all", "bias": True},
     "large beta": {"beta": 200.0},
 }

@@ -49,6 +49,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "activation": {"norm": "layer", "activate": True},
     "memory, sum and maximum": {"readout": "all"},
     "salient nodes": {"readout": "salient"},
+    "gated nodes": {"readout": "gated"},
+    "gated nodes alone": {"readout": "gated", "saliency": "none", "norm": "batch", "input_norm": True},
     "all nodes are salient": {"readout": "salient", "saliency": "uniform"},
     "as published": {
         "memory_block": "as-published", "normalize": "as-published", "saliency": "learned", "memory_heads": 8,

@@ -25,7 +25,7 @@ def test_a_readout_is_as_wide_as_it_says(readout: str) -> None:
     vectors = model.encode(batch_of(EXAMPLES, "packed", np.float32)).graph
     assert vectors.shape == (len(EXAMPLES), READOUTS[readout].width(6, 5))
     assert [READOUTS[readout].width(6, 5), READOUTS[readout].classifier_width(6, 5)] == {
-        "memory": [5, 5], "sum": [6, 6], "all": [17, 6], "salient": [12, 6],
+        "memory": [5, 5], "sum": [6, 6], "all": [17, 6], "salient": [12, 6], "gated": [12, 6],
     }[readout]  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def test_a_readout_is_as_wide_as_it_says(readout: str) -> None:
     [
         ("memory", "learned", 3), ("memory", "none", 3), ("memory", "uniform", 3), ("sum", "learned", 2),
         ("sum", "random", 2), ("sum", "none", 0), ("sum", "uniform", 0), ("all", "none", 3),
-        ("salient", "learned", 3), ("salient", "uniform", 0),
+        ("salient", "learned", 3), ("salient", "uniform", 0), ("gated", "learned", 2), ("gated", "none", 0),
     ],
 )  # fmt: skip
 def test_the_memory_is_read_as_often_as_something_needs_it(readout: str, saliency: str, reads: int) -> None:
@@ -42,12 +42,12 @@ def test_the_memory_is_read_as_often_as_something_needs_it(readout: str, salienc
     assert len(model.memory_layers) == reads
     assert (model.initial_memory is None) == (reads == 0)
     assert len(model.encode(batch_of(EXAMPLES, "packed", np.float32)).saliency) == (
-        0 if saliency == "none" else 1 if readout == "salient" else 2
+        1 if readout in ("salient", "gated") else 0 if saliency == "none" else 2
     )
 
 
 @every_readout
 def test_weights_keep_the_names_under_which_folders_hold_them(readout: str) -> None:
     names = {name.split(".")[0] for name, _ in model_of(readout).named_parameters()}
-    own = {"readout_saliency"} if readout == "salient" else set()
+    own = {"salient": {"readout_saliency"}, "gated": {"gates"}}.get(readout, set())
     assert names == {"backbone", "saliency_layers", "initial_memory", "memory_layers", "head"} | own

@@ -25,7 +25,7 @@ def data() -> TensorSet:
 
 
 def model(**values: Any) -> SARGNN:
-    config = ModelConfig(layers=2, hidden=8, readout="salient", slots="target", **values)
+    config = ModelConfig(**{"layers": 2, "hidden": 8, "readout": "salient", "slots": "target", **values})
     return SARGNN(config, inputs=2, classes=3).eval()
 
 
@@ -57,9 +57,25 @@ def test_every_layout_gives_the_same(layout: str) -> None:
     torch.testing.assert_close(one.head(one.encode(packed).graph), one.head(one.encode(other).graph))
 
 
-def test_slots_are_trained_saved_and_explained(tmp_path: Any) -> None:
+def test_each_target_has_gates_of_its_own() -> None:
+    one, batch = model(readout="gated", saliency="none"), data().packed(np.arange(5))
+    found = one.encode(batch)
+    features = [batch.x]
+    for layer in one.backbone:
+        features.append(layer(features[-1], batch))
+    outputs = one.head(found.graph)
+    for target, gate in enumerate(one.gates):
+        vector, s = gate(features, batch)
+        torch.testing.assert_close(found.saliency[target], s)
+        torch.testing.assert_close(outputs[:, target], one.head.heads[target](vector)[:, 0])
+    assert len(found.saliency) == 3
+    assert not torch.allclose(found.saliency[0], found.saliency[1])
+
+
+@pytest.mark.parametrize("readout", ["salient", "gated"])
+def test_slots_are_trained_saved_and_explained(tmp_path: Any, readout: str) -> None:
     graphs = binary_shapes()
-    run = train(graphs, tiny(**SLOTS, model__members=2), tmp_path / "run", fold=FOLD)
+    run = train(graphs, tiny(**{**SLOTS, "model__readout": readout}, model__members=2), tmp_path / "run", fold=FOLD)
     found = load_model(tmp_path / "run").predict(graphs)
     assert np.array_equal(found.values, run.prediction.values)
     assert found.saliency.shape == (3, graphs.num_nodes)
@@ -81,5 +97,5 @@ def test_without_slots_a_model_is_what_it_was() -> None:
 
 @pytest.mark.parametrize("values", [{"readout": "sum"}, {"readout": "salient", "saliency": "uniform"}])
 def test_slots_need_a_saliency_of_their_own(values: Any) -> None:
-    with pytest.raises(InputError, match=r"model\.slots: got target with .*, expected salient and learned"):
+    with pytest.raises(InputError, match=r"model\.slots: got target with .*, expected gated, or salient and learned"):
         ModelConfig(slots="target", **values)

@@ -66,6 +66,7 @@ SALIENCY = 52
         ("sum", FIRST + 4 * 4 + 4 * 2),
         ("all", FIRST + LAST + (6 + 4 + 4) * 4 + 4 * 2),
         ("salient", FIRST + LAST + (12 + 5 * 4 * 2 + 10) + 5 * 4 + (4 + 4) * 4 + 4 * 2),  # one more saliency, its sum
+        ("gated", FIRST + 5 * (7 * 4 + 4) + 5 * 4 + (4 + 4) * 4 + 4 * 2),  # the gates of five nodes, their sum
     ],
 )
 def test_every_readout_by_hand(readout: str, products: int) -> None:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -132,6 +133,11 @@ class Batch(ABC):
     @abstractmethod
     def degrees(self) -> Tensor:
         """Size of each closed neighbourhood: node."""
+
+    @once
+    def real_graphs(self) -> Tensor:
+        """1 for every graph that has nodes, 0 for padding: ``[B, 1]``."""
+        return (self.sum(torch.ones_like(self.x[..., :1])) > 0).to(self.x.dtype)
 
     @once
     def between(self) -> Tensor:

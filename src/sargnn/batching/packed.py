@@ -146,6 +146,12 @@ class FilledBatch(PackedBatch):
 
     has_padding = True
 
+    @once
+    def real_graphs(self) -> Float[Tensor, "B 1"]:
+        sizes = self.sum(torch.ones_like(self.x[:, :1]))
+        last = torch.arange(self.num_graphs, device=self.x.device).unsqueeze(1) == self.num_graphs - 1
+        return ((sizes > 0) & ~last).to(self.x.dtype)
+
     def moments(self, h: Float[Tensor, "N d"]) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"], Float[Tensor, ""]]:
         real = (self.graph < self.num_graphs - 1).to(h.dtype).unsqueeze(-1)
         count = real.sum()

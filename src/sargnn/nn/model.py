@@ -15,6 +15,7 @@ from sargnn.nn.backbones import BACKBONES
 from sargnn.nn.edges import EdgeChannels
 from sargnn.nn.ensemble import Ensemble
 from sargnn.nn.fusion import Fusion
+from sargnn.nn.gates import GatedReadout
 from sargnn.nn.graph_model import Encoding, GraphModel, Hyperparameters
 from sargnn.nn.memory import GraphNeuralMemory, InitialMemory, perceptron
 from sargnn.nn.norm import make_norm
@@ -42,12 +43,13 @@ class SARConfig(Hyperparameters):
     """d and d_s, features of queries and keys; none: the same as hidden."""
     saliency: str = "learned"
     """How node saliency is found."""
-    readout: Literal["memory", "sum", "all", "salient"] = "memory"
-    """What is classified: the last memory; the sum of the last node features; memory, sum and maximum; or the mean
-    weighted by one more saliency, which is then the only one that is reported."""
+    readout: Literal["memory", "sum", "all", "salient", "gated"] = "memory"
+    """What is classified: the last memory; the sum of the last node features; memory, sum and maximum; the mean
+    weighted by one more saliency; or mean and sum of the nodes as far as their gates are open. Of the last two, the
+    saliency or the gates are the only ones that are reported."""
     slots: Literal["shared", "target"] = "shared"
-    """Whether the readout has one memory and saliency for all outputs, or one of each for every output; the latter with
-    the salient readout."""
+    """Whether the readout has one memory and saliency, or one gate, for all outputs, or one for every output; the
+    latter with the salient and the gated readout."""
     fusion: Literal["weighted", "scaling"] = "weighted"
     """How saliency enters the weights: weighted sum (eq. regular1) or scaling (eq. regular2)."""
     beta: float = 1.0
@@ -87,9 +89,10 @@ class SARConfig(Hyperparameters):
             raise InputError("model.relative: got true with model.edge_channels = 0, expected 1 or more channels")
         if self.readout == "salient" and self.saliency == "none":
             raise InputError("model.readout: got salient with model.saliency = none, expected learned or another one")
-        if self.slots == "target" and (self.readout != "salient" or self.saliency == "uniform"):
+        own_salient = self.readout == "salient" and self.saliency != "uniform"
+        if self.slots == "target" and not (own_salient or self.readout == "gated"):
             got = f"model.readout = {self.readout} and model.saliency = {self.saliency}"
-            raise InputError(f"model.slots: got target with {got}, expected salient and learned")
+            raise InputError(f"model.slots: got target with {got}, expected gated, or salient and learned")
         if self.gamma <= 0:
             raise InputError(f"model.gamma: got {self.gamma}, expected more than 0")
         if self.backbone == "gat" and self.hidden % self.heads:
@@ -191,8 +194,13 @@ class SARGNN(GraphModel):
         self.readout_saliency = self.make_saliency(c.hidden) if own else None
         self.edge_channels = _edge_channels(c, inputs, edge_inputs)
         slots = classes if c.slots == "target" else 0
+        self.gates = nn.ModuleList(
+            GatedReadout(inputs, c.hidden, c.layers) for _ in range(slots or 1) if self.readout.reads_gates
+        )
         self.slots = nn.ModuleList(
-            TargetSlot(self.make_memory([c.hidden])[0], self.make_saliency(c.hidden)) for _ in range(slots)
+            TargetSlot(self.make_memory([c.hidden])[0], self.make_saliency(c.hidden))
+            for _ in range(slots)
+            if self.readout.reads_saliency
         )
         vector = self.readout.width(c.hidden, c.memory_width) + graph_inputs
         hidden = self.readout.classifier_width(c.hidden, c.memory_width)
@@ -238,6 +246,7 @@ class SARGNN(GraphModel):
         channels = None if self.edge_channels is None else self.edge_channels(batch)
         memory = self.initial_memory(batch) if self.initial_memory is not None else None
         saliency: list[Tensor] = []
+        features = [h]
         for l, layer in enumerate(self.backbone):
             if l < len(self.memory_layers):
                 memory = self.memory_layers[l](h, memory, batch)  # M^l = F_M(H^{l-1}, M^{l-1})
@@ -248,6 +257,11 @@ class SARGNN(GraphModel):
             h = self.norms[l](layer(h, batch, s, self.fusion, channels), batch)  # H^l = F_B(H^{l-1}, s^{l-1})
             h = F.relu(h) if self.config.activate else h
             h = batch.dropout(h, self.config.dropout) if self.training and self.config.dropout else h
+            features.append(h)
+        if self.gates:
+            vectors, saliency = zip(*(gate(features, batch) for gate in self.gates), strict=True)
+            joined = torch.cat([self._with_graph_inputs(vector, batch) for vector in vectors], dim=-1)
+            return Encoding(joined, h, saliency)
         if len(self.memory_layers) > len(self.backbone):
             memory = self.memory_layers[-1](h, memory, batch)  # M^{L+1}
         if self.slots:
@@ -262,7 +276,9 @@ class SARGNN(GraphModel):
 
     def _vector(self, h: Tensor, memory: Tensor | None, s: Tensor | None, batch: Batch) -> Tensor:
         """What the readout makes of the nodes, and the inputs of the graph."""
-        vector = self.readout.vector(h, memory, s, batch)
+        return self._with_graph_inputs(self.readout.vector(h, memory, s, batch), batch)
+
+    def _with_graph_inputs(self, vector: Tensor, batch: Batch) -> Tensor:
         if not self.graph_inputs:
             return vector
         got = 0 if batch.graph_x is None else batch.graph_x.shape[-1]
@@ -272,7 +288,7 @@ class SARGNN(GraphModel):
 
     @property
     def saliency_per_output(self) -> bool:
-        return bool(self.slots)
+        return self.config.slots == "target"
 
     def parameter_blocks(self) -> list[list[nn.Parameter]]:
         """The two blocks of alternating training: the backbone, and the memory with saliency and classifier."""

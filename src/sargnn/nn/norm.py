@@ -1,4 +1,4 @@
-"""Normalisation of node features in any layout. Off by default: the paper's equations have none."""
+"""Normalisation of node features and of graph vectors, in any layout. The paper's equations have none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from sargnn.batching import Batch
 
-__all__ = ["BatchNorm", "LayerNorm", "make_norm"]
+__all__ = ["BatchNorm", "LayerNorm", "VectorNorm", "make_norm"]
 
 
 class BatchNorm(nn.Module):
@@ -34,15 +34,33 @@ class BatchNorm(nn.Module):
             )
         mean, variance = self.running_mean, self.running_variance
         if self.training:
-            mean, variance, count = batch.moments(h)
+            mean, variance, count = self.moments(h, batch)
             unbiased = variance.detach() * (count / (count - 1).clamp(min=1))
             for running, new in ((self.running_mean, mean.detach()), (self.running_variance, unbiased)):
                 running.mul_(1 - self.momentum).add_(new * self.momentum)  # lerp_ has no vectorised form
         return self.normalized(h, mean, variance)
 
+    def moments(self, h: Tensor, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Mean and variance of each feature, and over how many rows."""
+        return batch.moments(h)
+
     def normalized(self, h: Tensor, mean: Float[Tensor, " d"], variance: Float[Tensor, " d"]) -> Tensor:
         """(h - mean) / √(variance + ε), scaled and shifted."""
         return (h - mean) * (variance + self.epsilon).rsqrt() * self.weight + self.bias
+
+
+class VectorNorm(BatchNorm):
+    """``torch.nn.BatchNorm1d`` over the vectors ``[B, d]`` of a batch's graphs, padding left out. A graph that is alone
+    in its batch is normalised by the running statistics: it has no variance of its own."""
+
+    def moments(self, h: Float[Tensor, "B d"], batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        real = batch.real_graphs
+        count = real.sum()
+        mean = (real * h).sum(0) / count.clamp(min=1)
+        variance = (real * (h - mean).square()).sum(0) / count.clamp(min=1)
+        own, running = (mean, variance), (self.running_mean, self.running_variance)
+        mean, variance = (torch.where(count > 1, new, old) for new, old in zip(own, running, strict=True))
+        return mean, variance, count
 
 
 class LayerNorm(nn.Module):

@@ -1,4 +1,4 @@
-"""The four readouts: which vector of a graph is classified."""
+"""The five readouts: which vector of a graph is classified."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ class Readout:
     """Above 0 it needs M^{L+1}: one more read of the memory than there are layers."""
     reads_saliency: bool = False
     """Whether it needs a saliency of its own, F_S(M^{L+1}, H^L), which is then the one that is reported."""
+    reads_gates: bool = False
+    """Whether it takes the gates of a :class:`~sargnn.nn.gates.GatedReadout` in place of a saliency; their
+    distribution over the nodes is then the one that is reported."""
 
     def width(self, hidden: int, memory: int) -> int:
         return self.of_hidden * hidden + self.of_memory * memory
@@ -59,9 +62,16 @@ def _salient(h: Tensor, memory: Any, saliency: Float[Tensor, "*nodes"], batch: B
     return torch.cat([mean, mean * nodes.clamp(min=1).log()], dim=-1)
 
 
+def _gated(h: Tensor, memory: Any, gates: Float[Tensor, "*nodes"], batch: Batch) -> Float[Tensor, "B width"]:
+    """[Σ_j g_j h_j / Σ_j g_j, Σ_j g_j h_j]: what the gates let through, as a mean and as a sum, which counts."""
+    total, mass = batch.pool(gates, h), batch.pool(gates, torch.ones_like(h[..., :1]))
+    return torch.cat([total / mass.clamp(min=torch.finfo(h.dtype).tiny), total], dim=-1)
+
+
 READOUTS = {
     "memory": Readout(_memory, of_memory=1),
     "sum": Readout(_sum, of_hidden=1),
     "all": Readout(_all, of_hidden=2, of_memory=1),
     "salient": Readout(_salient, of_hidden=2, reads_saliency=True),
+    "gated": Readout(_gated, of_hidden=2, reads_gates=True),
 }

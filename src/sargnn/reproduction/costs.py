@@ -23,6 +23,7 @@ from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 from sargnn.nn.backbones import GATLayer, GCNLayer, GINLayer, SAGELayer
 from sargnn.nn.edges import EdgeChannels, EdgeNetwork
+from sargnn.nn.gates import GatedReadout
 from sargnn.nn.memory import GraphNeuralMemory
 from sargnn.nn.model import SARGNN
 from sargnn.nn.saliency import NodeSaliency
@@ -143,8 +144,12 @@ def _maps(part: nn.Module | None) -> int:
 
 
 _OPERATIONS: dict[type[nn.Module], Callable[[Any, float, float], float]] = {
-    # The perceptron of the classifier, and Σ_j s_j h_j where that is what it reads.
-    SARGNN: lambda m, n, e: _maps(_head(m)) + (n * m.config.hidden if m.config.readout == "salient" else 0.0),
+    # The perceptron of the classifier, and Σ_j s_j h_j or Σ_j g_j h_j where that is what it reads.
+    SARGNN: lambda m, n, e: (
+        _maps(_head(m)) + (n * m.config.hidden if m.config.readout in ("salient", "gated") else 0.0)
+    ),
+    # The perceptron of the gates.
+    GatedReadout: lambda m, n, e: n * _maps(m.mlp),
     # K and V of all nodes once; then in each iteration q_m, its product with K, the sum of V, and the perceptron.
     GraphNeuralMemory: lambda m, n, e: (
         n * (_maps(m.key) + _maps(m.value))

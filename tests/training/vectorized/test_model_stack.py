@@ -66,6 +66,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "a supervised ensemble": ("sar-sage", {"model__members": 2, "training__saliency_weight": 0.5}),
     "memory, sum and maximum": ("sar-sage", {"model__readout": "all"}),
     "salient nodes": ("sar-gcn", {"model__readout": "salient", "training__saliency_weight": 1.0}),
+    "gated nodes": ("sar-sage", {"model__readout": "gated", "model__saliency": "none"}),
+    "an ensemble of gated nodes": ("gcn", {"model__readout": "gated", "model__members": 2}),
     "an activation after the norm": ("sar-sage", {"model__norm": "layer", "model__activate": True}),
     "differences of inputs on edges": ("sar-gin", {"model__edge_channels": 3, "model__relative": True}),
 }
