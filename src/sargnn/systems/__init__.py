@@ -47,7 +47,7 @@ class System:
 
 
 _SAR = "sargnn.nn.model:SARGNN,ModelConfig"
-_PLUS = System(
+_SALIENT = System(
     _SAR,
     {
         "backbone": "gin", "readout": "salient", "normalize": "none", "norm": "batch", "activate": True,
@@ -59,9 +59,9 @@ _PLUS = System(
         "label_smoothing": 0.1,
     },
 )  # fmt: skip
-
+_PLUS = replace(_SALIENT, values={**_SALIENT.values, "readout": "gated", "saliency": "none"})
 _LARGE = replace(
-    _PLUS, values={**_PLUS.values, "hidden": 128, "members": 8}, training={**_PLUS.training, "epochs": 100}
+    _SALIENT, values={**_SALIENT.values, "hidden": 128, "members": 8}, training={**_SALIENT.training, "epochs": 100}
 )
 
 SYSTEMS: dict[str, System] = {
