@@ -20,7 +20,7 @@ import torch
 from sargnn import Settings, train, triangles
 from sargnn.bench.rows import write_rows
 from sargnn.console import note
-from sargnn.reproduction.beyond import PLUS
+from sargnn.reproduction.beyond import SALIENT
 
 TRIANGLES = {"data.encodings": ("substructures",), "data.substructures": ("ring3",)}
 RINGS = {"data.encodings": ("substructures",)}

@@ -19,7 +19,7 @@ import torch
 from sargnn import GraphSet, Settings, motifs, train, triangles
 from sargnn.bench.rows import write_rows
 from sargnn.console import note
-from sargnn.reproduction.beyond import PLUS
+from sargnn.reproduction.beyond import SALIENT
 
 READOUTS = ("salient", "all", "memory", "sum")
 MEMBERS = (1, 3)
@@ -38,7 +38,7 @@ def measure(data: str, seeds: int, epochs: int | None = None) -> Iterator[dict[s
         for readout in READOUTS:
             for members in MEMBERS if readout == "salient" else MEMBERS[:1]:
                 changed = {"model.readout": readout, "model.members": members, "training.epochs": epochs or usual}
-                settings = Settings.of(PLUS, {**changed, "training.learning_rate": 2e-3, "training.seed": seed})
+                settings = Settings.of(SALIENT, {**changed, "training.learning_rate": 2e-3, "training.seed": seed})
                 test = train(graphs, settings).scores["test"]
                 note(f"{data}, seed {seed}, {readout} x {members}: accuracy {test['accuracy']:.3f}")
                 yield {

@@ -14,7 +14,19 @@ from jinja2 import Environment, StrictUndefined
 
 from sargnn.files import write_file
 from sargnn.reproduction import paper
-from sargnn.reproduction.beyond import ALL, LARGE, ONE, PARTS, PLUS, PLUS_SEARCHED, SEARCHED, WIDE, best_printed, beyond
+from sargnn.reproduction.beyond import (
+    ALL,
+    LARGE,
+    ONE,
+    PARTS,
+    PLUS,
+    SALIENT,
+    SALIENT_SEARCHED,
+    SEARCHED,
+    WIDE,
+    best_printed,
+    beyond,
+)
 from sargnn.reproduction.page import facts_in
 from sargnn.reproduction.studies import STUDIES
 from sargnn.studies.protocol import CellResult
@@ -33,7 +45,7 @@ Row = dict[str, Any]
 PRESET = "quick"
 """The preset of the recommended model."""
 FORMS = {
-    PLUS: f"`{PLUS}`", LARGE: f"`{LARGE}`", PLUS_SEARCHED: "width, inputs selected", ALL: "memory, sum, maximum read",
+    PLUS: f"`{PLUS}`", SALIENT: f"`{SALIENT}`", LARGE: f"`{LARGE}`", SALIENT_SEARCHED: "width, inputs selected",
 }  # fmt: skip
 """The forms of the model that are trained on every set, and their columns."""
 GOALS = {
@@ -71,7 +83,7 @@ class Measured(NamedTuple):
 
     def accuracy(self, system: str, data: str) -> str:
         """The mean in per cent, with the mark of its preset."""
-        result = (self.plus if system in (PLUS, LARGE) else self.others).get((system, data))
+        result = (self.plus if system in (PLUS, SALIENT, LARGE) else self.others).get((system, data))
         mark = LEAN if (system, data) in self.lean else ""
         return f"{100 * result.mean:.1f}{mark}" if result else "not measured"
 
@@ -102,9 +114,9 @@ def page(
     """The text of docs/beyond-the-paper.md."""
     template = Environment(undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
     return template.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
-        plus=PLUS, large=LARGE, wide=WIDE, lean=LEAN, level=LEVEL, rivals_count=RIVALS, costed=COSTED, preset=PRESET,
+        plus=PLUS, salient=SALIENT, large=LARGE, wide=WIDE, lean=LEAN, level=LEVEL, rivals_count=RIVALS, costed=COSTED, preset=PRESET,
         protocol=paper.PRESETS[PRESET], settings={k: len(p.rates) * p.shapes for k, p in paper.PRESETS.items()},
-        goals=goals(measured.plus), parts=parts(measured.plus), saliency=saliency_verdict(measured.plus),
+        goals=goals(measured.plus), gates=gates(measured.plus), parts=parts(measured.plus), saliency=saliency_verdict(measured.plus),
         rivals=rivals(measured), searched=searched(measured.plus), readouts=readouts(read), trials=trials(tried),
         later_trials=later_trials(tried_later), large_graphs=large_graphs(large), costs=cost_table(measured, costs),
         origin=origin(measured.plus),
@@ -177,7 +189,7 @@ def readouts(rows: Sequence[Row]) -> str:
 def parts(results: Results) -> str:
     """The model without each of its parts, and which of these are shown to matter."""
     tests: dict[str, TTest] = {}
-    tables = [_parts_table(results, (PLUS, *PARTS), FEW, tests), _parts_table(results, (PLUS, ALL), REST, tests)]
+    tables = [_parts_table(results, (SALIENT, *PARTS), FEW, tests), _parts_table(results, (SALIENT, ALL), REST, tests)]
     return "\n\n".join([verdicts(tests), *tables])
 
 
@@ -187,13 +199,25 @@ def _parts_table(results: Results, names: Sequence[str], sets: Sequence[str], te
     for name in names:
         cells = []
         for data in sets:
-            result, whole = results.get((name, data)), results.get((PLUS, data))
+            result, whole = results.get((name, data)), results.get((SALIENT, data))
             cells.append(f"{100 * result.mean:.1f}" if result else "not measured")
-            if result and whole and name != PLUS:
+            if result and whole and name != SALIENT:
                 found = tests[f"{name} on {data}"] = compared(result, whole)
                 cells[-1] += f"<br>{_told(found)}"
         lines.append([name, *cells])
     return _table(["", *sets], lines)
+
+
+def gates(results: Results) -> str:
+    """The recommended model against the one before, on the same folds."""
+    lines, tests = [], {}
+    for data in paper.DATA_SETS:
+        found = [results.get((row, data)) for row in (PLUS, SALIENT)]
+        cells = [f"{100 * r.mean:.1f}" if r else "not measured" for r in found]
+        if found[0] and found[1]:
+            tests[data] = compared(found[0], found[1])
+        lines.append([data, *cells, _told(tests[data]) if data in tests else ""])
+    return f"{verdicts(tests)}\n\n{_table(['data', PLUS, SALIENT, 'difference'], lines)}"
 
 
 def verdicts(tests: dict[str, TTest]) -> str:
@@ -208,7 +232,7 @@ def saliency_verdict(results: Results) -> str:
     """On which sets learned saliency is shown to be as accurate as uniform saliency, and where that is open."""
     told, alike = [], []
     for data in FEW:
-        learned, uniform = results.get((PLUS, data)), results.get((UNIFORM, data))
+        learned, uniform = results.get((SALIENT, data)), results.get((UNIFORM, data))
         if learned and uniform:
             shifted = (1 + learned.folds - uniform.folds) / 2  # from -1..1 to the 0..1 of accuracies
             ends = [2 * end - 1 for end in interval(shifted, _tested_fraction(learned)) or (0.0, 1.0)]
@@ -242,7 +266,7 @@ def rivals(measured: Measured) -> str:
     """The best systems of Table 2 on each set, and the paired tests against them."""
     lines, tests = [], []
     for data in paper.DATA_SETS:
-        own = measured.plus.get((PLUS, data))
+        own = measured.plus.get((SALIENT, data))
         cells = [f"{100 * own.mean:.1f}" if own else "not measured"]
         for system in best(measured.others, data)[:RIVALS]:
             cells.append(f"{system} {measured.accuracy(system, data)}")
@@ -252,15 +276,15 @@ def rivals(measured: Measured) -> str:
         lines.append([data, *cells, *["not measured"] * (1 + RIVALS - len(cells))])
     shown = [found.difference > 0 for found in tests if _is_shown(found)]
     count = sum(found.p_value is not None for found in tests)
-    verdict = f"Of {count} tests, {sum(shown)} show `{PLUS}` to be better and {len(shown) - sum(shown)} to be worse."
+    verdict = f"Of {count} tests, {sum(shown)} show `{SALIENT}` to be better and {len(shown) - sum(shown)} to be worse."
     places = [f"{place} of Table 2" for place in ("best", "second", "third")[:RIVALS]]
-    return f"{verdict}\n\n{_table(['data', PLUS, *places], lines)}"
+    return f"{verdict}\n\n{_table(['data', SALIENT, *places], lines)}"
 
 
 def searched(results: Results) -> str:
     """The strongest other systems with a search of their own, beside the model and against one member of it."""
     lines, tests = [], {}
-    for name in (PLUS, PLUS_SEARCHED, LARGE, ONE, *SEARCHED):
+    for name in (SALIENT, SALIENT_SEARCHED, LARGE, ONE, *SEARCHED):
         cells = [name]
         for data in FEW:
             result, member = results.get((name, data)), results.get((ONE, data))
@@ -344,7 +368,7 @@ def cost_table(measured: Measured, rows: Sequence[Row]) -> str:
     lines = []
     for data in dict.fromkeys(row["data"] for row in rows):
         known = {row["system"]: row for row in rows if row["data"] == data}
-        for system in (PLUS, LARGE, *best(measured.others, data)[:COSTED]):
+        for system in (SALIENT, LARGE, *best(measured.others, data)[:COSTED]):
             row = known[system]
             times = [f"{row['epoch']['seconds']:.3g} s"]
             times += [f"{1000 * row[kind]['seconds']:.3g} ms" for kind in ("prediction", "forward")]
@@ -380,10 +404,10 @@ def readme(results: Results) -> str:
     lines = []
     for data in paper.DATA_SETS:
         system, (printed, deviation) = best_printed(data)
-        found = [results.get((row, data)) for row in (PLUS, LARGE)]
+        found = [results.get((row, data)) for row in (PLUS, SALIENT, LARGE)]
         cells = [f"{100 * r.mean:.1f} ± {100 * r.std:.1f}" if r else "not measured" for r in found]
         lines.append([data, f"{printed} ± {deviation} ({system})", *cells])
-    table = _table(["data", "the paper's best, of any system", f"`{PLUS}`", f"`{LARGE}`"], lines)
+    table = _table(["data", "the paper's best, of any system", f"`{PLUS}`", f"`{SALIENT}`", f"`{LARGE}`"], lines)
     before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
     return before + BEGIN + table + "\n" + END + rest.partition(END)[2]
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sargnn.reproduction import paper
-from sargnn.reproduction.beyond import LARGE, PLUS, beyond
+from sargnn.reproduction.beyond import LARGE, PLUS, SALIENT, beyond
 from sargnn.reproduction.studies import SetFacts, table2
 from sargnn.studies.jobs import TrainingRow
 from sargnn.studies.protocol import Cell, CellResult, assessment_jobs, collect, selection_jobs
@@ -60,7 +60,7 @@ def test_so_is_the_table_of_the_readme(maker: ModuleType, kept: Any) -> None:
 
 
 def test_every_setting_that_leaves_the_equations_is_in_the_recipe(maker: ModuleType) -> None:
-    changed = set(told_settings(PLUS)) - set(told_settings("sar-gin"))
+    changed = set(told_settings(SALIENT)) - set(told_settings("sar-gin"))
     table = maker.TEMPLATE.read_text(encoding="utf-8").split("## What is in the recipe?")[1].split("## ")[0]
     assert changed == set(re.findall(r"`(\w+\.\w+=[^`]+)`", table))
 
@@ -75,7 +75,7 @@ def told_settings(system: str) -> Iterator[str]:
 
 
 def test_costs_are_of_the_recipe_as_it_is(maker: ModuleType) -> None:
-    rows = [row for row in maker.read_lines("costs.jsonl") if row["system"] in (PLUS, LARGE)]
+    rows = [row for row in maker.read_lines("costs.jsonl") if row["system"] in (SALIENT, LARGE)]
     assert {row["data"] for row in rows} == {"MUTAG", "PROTEINS"}
     assert all(Settings.from_json(row["settings"]) == Settings.of(row["system"]) for row in rows), (
         "run benchmarks/costs.py"
@@ -93,20 +93,20 @@ def test_rows_are_of_the_recipe_as_it_is(maker: ModuleType, kept: Any) -> None:
 
 def test_without_rows_nothing_is_measured(maker: ModuleType) -> None:
     text = maker.page(maker.Measured({}, {}, frozenset()))
-    assert f"`{PLUS}`: above the best printed number on 0 of 0 sets; 0 of 8 goals reached, 8 not measured" in text
+    assert f"`{SALIENT}`: above the best printed number on 0 of 0 sets; 0 of 8 goals reached, 8 not measured" in text
     assert f"| PROTEINS | 76.8<br>sar-gcn | 78.0{' | not measured' * 4} |" in text
     assert "Of 0 tests, 0 show" in text
 
 
 def test_a_cell_is_measured_when_all_its_rows_are_there(maker: ModuleType, tmp_path: Path) -> None:
-    cells = {where: beyond_cell(*where) for where in ((PLUS, "MUTAG"), ("one member", "MUTAG"))}
+    cells = {where: beyond_cell(*where) for where in ((SALIENT, "MUTAG"), ("one member", "MUTAG"))}
     records = [record for cell in cells.values() for record in records_of(cell, in_turns(0.9, 0.8))]
     records += records_of(table2_cell("gsn", "MUTAG"), in_turns(0.9, 0.7))
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in records if record is not records[39]))
     found = maker.read_measured([file])
-    assert found.plus.keys() == {(PLUS, "MUTAG")}, "a fold of the other is missing"
-    assert found.accuracy(PLUS, "MUTAG") == "85.0"
+    assert found.plus.keys() == {(SALIENT, "MUTAG")}, "a fold of the other is missing"
+    assert found.accuracy(SALIENT, "MUTAG") == "85.0"
     assert found.accuracy("gsn", "MUTAG") == "80.0†"
     assert found.accuracy("gin", "MUTAG") == "not measured"
     assert " 30 trainings on a GPU; version 1; commit c." in maker.page(found)
@@ -114,21 +114,21 @@ def test_a_cell_is_measured_when_all_its_rows_are_there(maker: ModuleType, tmp_p
 
 def test_interval_and_verdict_by_hand(maker: ModuleType) -> None:
     """0.9 and 0.8 in turns: mean 85, s² = 1/360, r = 10/90, so that 85 -+ 2.2622 · 100 √((1/10 + 1/9) / 360)."""
-    table = maker.goals({(PLUS, "MUTAG"): result(beyond_cell(PLUS, "MUTAG"), in_turns(0.9, 0.8))})
+    table = maker.goals({(SALIENT, "MUTAG"): result(beyond_cell(SALIENT, "MUTAG"), in_turns(0.9, 0.8))})
     assert "| MUTAG | 87.4<br>sar-sage | 90.0 | **85.0** (79.5 to 90.5)<br>-2.4, 5.00 short | not measured |" in table
     assert "on 0 of 1 sets; 0 of 8 goals reached, 7 not measured" in table
 
 
 @pytest.mark.parametrize(("accuracy", "verdict"), [(0.9, "goal reached"), (0.8996, "0.04 short")])
 def test_a_goal_is_reached_by_the_mean_itself(maker: ModuleType, accuracy: float, verdict: str) -> None:
-    table = maker.goals({(PLUS, "MUTAG"): result(beyond_cell(PLUS, "MUTAG"), lambda _: accuracy)})
+    table = maker.goals({(SALIENT, "MUTAG"): result(beyond_cell(SALIENT, "MUTAG"), lambda _: accuracy)})
     assert f"<br>+2.6, {verdict} |" in table
     assert f"on 1 of 1 sets; {int(accuracy == 0.9)} of 8 goals reached" in table
 
 
 def test_parts_and_rivals_are_compared_fold_by_fold(maker: ModuleType) -> None:
     """Differences 0 and 0.1 in turns: d = 0.05, √((1/10 + 1/9) / 360) = 0.02422, so t = 2.065 and p = 0.069."""
-    scores = {PLUS: in_turns(0.9, 0.8), "one member": in_turns(0.9, 0.7), "uniform saliency": in_turns(0.8, 0.7)}
+    scores = {SALIENT: in_turns(0.9, 0.8), "one member": in_turns(0.9, 0.7), "uniform saliency": in_turns(0.8, 0.7)}
     plus = {(row, "MUTAG"): result(beyond_cell(row, "MUTAG"), accuracy) for row, accuracy in scores.items()}
     others = {("gsn", "MUTAG"): result(table2_cell("gsn", "MUTAG"), in_turns(0.9, 0.7))}
     table = maker.parts(plus)
@@ -142,7 +142,7 @@ def test_parts_and_rivals_are_compared_fold_by_fold(maker: ModuleType) -> None:
 def test_saliency_adds_no_accuracy_only_where_the_interval_is_narrow(maker: ModuleType) -> None:
     """Differences 0 and 0.1 in turns: 5 -+ 2.2622 · 2.422 points; 0 and 0.01: a tenth of it, so within two points."""
     uniform = {"MUTAG": in_turns(0.9, 0.7), "ENZYMES": in_turns(0.9, 0.79)}
-    plus = {(PLUS, data): result(beyond_cell(PLUS, data), in_turns(0.9, 0.8)) for data in uniform}
+    plus = {(SALIENT, data): result(beyond_cell(SALIENT, data), in_turns(0.9, 0.8)) for data in uniform}
     plus |= {(maker.UNIFORM, data): result(beyond_cell(maker.UNIFORM, data), own) for data, own in uniform.items()}
     told = maker.saliency_verdict(plus)
     assert "as accurate, within 2 points, on: ENZYMES.\n" in told
@@ -151,7 +151,7 @@ def test_saliency_adds_no_accuracy_only_where_the_interval_is_narrow(maker: Modu
 
 
 def test_one_split_has_a_large_part_and_no_test(maker: ModuleType) -> None:
-    plus = {(PLUS, "TRIANGLES"): result(beyond_cell(PLUS, "TRIANGLES", folds=1), lambda _: 0.999)}
+    plus = {(SALIENT, "TRIANGLES"): result(beyond_cell(SALIENT, "TRIANGLES", folds=1), lambda _: 0.999)}
     others = {("gsn", "TRIANGLES"): result(table2_cell("gsn", "TRIANGLES", folds=1), lambda _: 0.9)}
     table = maker.goals(plus)
     assert "| TRIANGLES | 93.3<br>dss-gnn | 99.9 | **99.9** (99.9 to 99.9)<br>+6.6, goal reached |" in table
@@ -166,9 +166,14 @@ def test_costs_are_shown_of_the_best_measured_systems(maker: ModuleType) -> None
     time = {"seconds": 0.00125, "spread": 0.0}
     row = {"data": "MUTAG", "parameters": 1234, "epoch": time, "prediction": time, "forward": time, "rounds": 5}
     row |= {"hardware": "a CPU", "versions": {"torch": "2"}, "others": 0.51}
-    costs = [{**row, "system": system} for system in (PLUS, LARGE, "gin", "gsn", "slim")]
+    costs = [{**row, "system": system} for system in (SALIENT, LARGE, "gin", "gsn", "slim")]
     table = maker.cost_table(maker.Measured({}, others, frozenset()), costs)
-    assert [line.split(" | ")[1] for line in table.splitlines()[2:6]] == [f"`{PLUS}`", f"`{LARGE}`", "`slim`", "`gsn`"]
+    assert [line.split(" | ")[1] for line in table.splitlines()[2:6]] == [
+        f"`{SALIENT}`",
+        f"`{LARGE}`",
+        "`slim`",
+        "`gsn`",
+    ]
     assert "| MUTAG | `slim` | 80.0 | 1,234 | 0.00125 s | 1.25 ms | 1.25 ms |" in table
     assert "Medians of 5 rounds; a CPU;\ntorch 2;\ncores used by other work meanwhile: 0.5." in table
 

@@ -18,12 +18,13 @@ from sargnn.systems import find_system
 from sargnn.training.settings import Settings
 
 __all__ = [
-    "ALL", "LARGE", "ONE", "PARTS", "PLUS", "PLUS_SEARCHED", "SEARCHED", "WIDE", "best_printed", "beyond", "own_grid",
-    "recipe", "searched_grid",
+    "ALL", "LARGE", "ONE", "PARTS", "PLUS", "SALIENT", "SALIENT_SEARCHED", "SEARCHED", "WIDE", "best_printed", "beyond",
+    "own_grid", "recipe", "searched_grid",
 ]  # fmt: skip
 
-PLUS, LARGE, BASE = "sargnn-plus", "sargnn-large", "sar-gin"
-PLUS_SEARCHED = f"{PLUS}, searched"
+PLUS, SALIENT, LARGE, BASE = "sargnn-plus", "sargnn-salient", "sargnn-large", "sar-gin"
+"""The recommended model; what was recommended before, whose parts were studied one by one; its large form."""
+SALIENT_SEARCHED = f"{SALIENT}, searched"
 """The row of :func:`own_grid`."""
 ALL = "memory, sum and maximum are read"
 """A row of its own on every set: what the salient readout costs or gains."""
@@ -44,7 +45,7 @@ PARTS: dict[str, paper.Values] = {
     "uniform saliency": {"model.saliency": "uniform"},
     "no saliency, no memory (GIN)": {"model.saliency": "none", "model.readout": "sum"},
 }
-"""The recommended model with something changed. The last is a GIN with all else alike, an ensemble too."""
+""":data:`SALIENT` with something changed. The last is a GIN with all else alike, an ensemble too."""
 
 
 STRONG = ("gin", "gsn", "deepsets", "topological-forest", "dss-gnn", "graphormer")
@@ -55,10 +56,15 @@ SEARCHED = {f"{system}, searched": system for system in STRONG}
 def beyond(
     preset: paper.Preset, facts: Callable[[str], SetFacts] = load_facts, data: Sequence[str] = paper.DATA_SETS
 ) -> Study:
-    """The recommended model, its other readout, its large form and its choice from a grid on every set; on the sets of
-    the ablations its other parts, most of them trained once per fold, and the other systems, searched."""
-    everywhere = {PLUS: [recipe()], ALL: [recipe() | PARTS[ALL]], LARGE: [recipe(LARGE)], PLUS_SEARCHED: own_grid()}
+    """On every set the recommended model, trained once per fold, and the one before with its other readout, its large
+    form and its choice from a grid; on the sets of the ablations its other parts, most of them trained once per fold,
+    and the other systems, searched."""
+    everywhere = {
+        PLUS: [recipe(PLUS)], SALIENT: [recipe()], ALL: [recipe() | PARTS[ALL]], LARGE: [recipe(LARGE)],
+        SALIENT_SEARCHED: own_grid(),
+    }  # fmt: skip
     cells = {(row, name): _cell(facts(name), name, preset, *own) for row, own in everywhere.items() for name in data}
+    cells |= {(PLUS, name): replace(cells[PLUS, name], repeats=1) for name in data}
     for name in (name for name in paper.ABLATION_SETS if name in data):
         for row, values in PARTS.items():
             if row != ALL:
@@ -71,7 +77,7 @@ def beyond(
 
 
 def own_grid() -> list[paper.Values]:
-    """What the recommended model is selected from in each fold: two widths, each with its own inputs and with counts of
+    """What :data:`SALIENT` is selected from in each fold: two widths, each with its own inputs and with counts of
     substructures too.
 
     >>> [(values["model.hidden"], values["data.encodings"]) for values in own_grid()][::3]
@@ -118,8 +124,8 @@ def _cell(facts: SetFacts, data: str, preset: paper.Preset, *grid: paper.Values)
     return cell(facts, data, BASE, settings, preset)
 
 
-def recipe(name: str = PLUS) -> paper.Values:
-    """What makes ``sar-gin`` the recommended model, or its large form."""
+def recipe(name: str = SALIENT) -> paper.Values:
+    """What makes ``sar-gin`` one of the recommended models."""
     system = find_system(name)
     sections = {"model": system.values, "data": system.data, "training": system.training}
     return {f"{section}.{key}": value for section, values in sections.items() for key, value in values.items()}

@@ -67,6 +67,7 @@ _LARGE = replace(
 SYSTEMS: dict[str, System] = {
     "sargnn-plus": _PLUS,
     "sargnn-large": _LARGE,
+    "sargnn-salient": _SALIENT,
     **{f"sar-{b}": System(_SAR, {"backbone": b}) for b in ("gcn", "gin", "sage", "gat")},
     **{b: System(_SAR, {"backbone": b, **VARIANTS["base"]}) for b in ("gcn", "gin", "sage", "gat")},
     "as-published": System("sargnn.systems.as_published:AsPublished"),

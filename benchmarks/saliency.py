@@ -1,0 +1,123 @@
+"""Does saliency show the nodes that decide? Models trained on classes alone, where these nodes are known: one row per
+training, for ``results/saliency.jsonl``.
+
+    python benchmarks/saliency.py --out results/saliency.jsonl
+    python benchmarks/saliency.py --data ba-2motifs --models sargnn-plus gsat --seeds 3 --out rows.jsonl
+
+The graphs of a set are the same for every seed; initialisation and order of training change. Of Mutagenicity the node
+AUC is of mutagens, against their nitro and amine groups. ``agreement``: mean rank correlation with the maps of each
+earlier seed. ``kept`` and ``removed``: how far the probability of the predicted class falls when only the most salient
+50, 30 and 20 % of the nodes are kept, or are removed, mean over these, with 95 % interval; ``random_kept`` and
+``random_removed``: the same number of random nodes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from sargnn import GraphSet, Settings, colors, motifs, triangles
+from sargnn.bench.rows import conditions
+from sargnn.console import note
+from sargnn.data.known_truth import ba_2motifs, mutagenicity, spurious_motif
+from sargnn.explain.masking import hard_mask, masked_probabilities
+from sargnn.explain.metrics import agreement, interval, node_aucs, probability_drop, random_scores
+from sargnn.training.run import train
+from sargnn.training.trained_model import TrainedModel
+
+SETS: dict[str, Callable[[], GraphSet]] = {
+    "triangles": lambda: triangles(4000, 500, 1000, 0),
+    "ba-2motifs": ba_2motifs,
+    "motifs": lambda: motifs(1000),
+    "colors": lambda: colors(500, 500, 1000, 0),
+    "spurious-motif .5": lambda: spurious_motif(0.5, 3000, 300, 600),
+    "spurious-motif .9": lambda: spurious_motif(0.9, 3000, 300, 600),
+    "mutagenicity, explained": lambda: mutagenicity(explained_only=True),
+    "mutagenicity": mutagenicity,
+}
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "sargnn-plus": ("sargnn-plus", {}),
+    "sargnn-salient": ("sargnn-salient", {}),
+    "gsat": ("gsat", {"model.attention": "nodes", "model.rate": 0.5, "training.epochs": 50}),
+    "one member": ("sargnn-plus", {"model.members": 1}),
+    "one member, memory and saliency in every layer": (
+        "sargnn-plus",
+        {"model.members": 1, "model.saliency": "learned"},
+    ),
+    "one member of sargnn-salient": ("sargnn-salient", {"model.members": 1}),
+}
+"""Models by name: settings that differ from those of a system."""
+SPARSITIES = (0.5, 0.7, 0.8)
+"""Fractions of the nodes that are left out where the rest is kept."""
+
+
+def measure(data: str, models: list[str], seeds: range) -> Iterator[dict[str, Any]]:
+    """The rows of a set: every model with every seed."""
+    graphs = SETS[data]()
+    assert graphs.part is not None
+    test = graphs.subset(graphs.part == 2)
+    for name in models:
+        system, changed = MODELS[name]
+        maps: list[np.ndarray] = []
+        for seed in seeds:
+            start = time.perf_counter()
+            run = train(graphs, Settings.of(system, {**changed, "training.seed": seed}))
+            seconds = time.perf_counter() - start
+            maps.append(run.trained.saliency(test))
+            row = {"data": data, "model": name, "seed": seed, "system": system, "settings": changed}
+            row |= {"accuracy": run.scores["test"]["accuracy"], **found(maps, test), "train_seconds": seconds}
+            note(f"{data}, {name}, seed {seed}: accuracy {row['accuracy']:.3f}, node AUC {row['node_auc']:.3f}")
+            yield row | relied_on(run.trained, test, maps[-1], seed)
+
+
+def found(maps: list[np.ndarray], test: GraphSet) -> dict[str, Any]:
+    """How right the last map is, and how much like those before."""
+    assert test.true_saliency is not None
+    explained = np.bincount(test.node_graph, test.true_saliency, len(test)) > 0
+    if test.class_titles and "mutagen" in test.class_titles:
+        explained &= test.y == test.class_titles.index("mutagen")
+    aucs = node_aucs(maps[-1], test.true_saliency, test.node_graph)[explained]
+    alike = [float(np.nanmean(agreement(maps[-1], other, test.node_graph))) for other in maps[:-1]]
+    return {"node_auc": float(np.nanmean(aucs)), "graphs": int((~np.isnan(aucs)).sum()), "agreement": alike}
+
+
+def relied_on(trained: TrainedModel, test: GraphSet, scores: np.ndarray, seed: int) -> dict[str, Any]:
+    """How far predictions fall without the salient nodes, and with them alone."""
+    data = trained.tensors(test)
+    index = np.arange(len(test))
+    whole = masked_probabilities(trained.model, data, index)
+    drops: dict[str, list[np.ndarray]] = {}
+    for sparsity in SPARSITIES:
+        for name, own in (("", scores), ("random_", random_scores(len(scores), seed))):
+            kept = hard_mask(own, test.node_graph, sparsity)
+            removed = ~hard_mask(own, test.node_graph, 1 - sparsity)
+            for what, mask in (("kept", kept), ("removed", removed)):
+                masked = masked_probabilities(trained.model, data, index, mask)
+                drops.setdefault(name + what, []).append(probability_drop(whole, masked))
+    return {name: interval(np.mean(some, axis=0)) for name, some in drops.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", nargs="+", default=tuple(SETS), choices=tuple(SETS))
+    parser.add_argument("--models", nargs="+", default=tuple(MODELS), choices=tuple(MODELS))
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--out", type=Path, required=True, help="the file that the rows are added to")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    with options.out.open("a") as file:
+        for data in options.data:
+            for row in measure(data, options.models, range(options.seeds)):
+                file.write(json.dumps(row | conditions()) + "\n")
+                file.flush()
+
+
+if __name__ == "__main__":
+    main()
