@@ -27,6 +27,7 @@ from sargnn import GraphSet, Settings, colors, motifs, triangles
 from sargnn.bench.rows import conditions
 from sargnn.console import note
 from sargnn.data.known_truth import ba_2motifs, mutagenicity, spurious_motif
+from sargnn.data.splits import holdout, official
 from sargnn.explain.masking import hard_mask, masked_probabilities
 from sargnn.explain.metrics import agreement, interval, node_aucs, probability_drop, random_scores
 from sargnn.training.run import train
@@ -61,14 +62,14 @@ SPARSITIES = (0.5, 0.7, 0.8)
 def measure(data: str, models: list[str], seeds: range) -> Iterator[dict[str, Any]]:
     """The rows of a set: every model with every seed."""
     graphs = SETS[data]()
-    assert graphs.part is not None
-    test = graphs.subset(graphs.part == 2)
+    fold = official(graphs) or holdout(graphs)
+    test = graphs.subset(fold.test)
     for name in models:
         system, changed = MODELS[name]
         maps: list[np.ndarray] = []
         for seed in seeds:
             start = time.perf_counter()
-            run = train(graphs, Settings.of(system, {**changed, "training.seed": seed}))
+            run = train(graphs, Settings.of(system, {**changed, "training.seed": seed}), fold=fold)
             seconds = time.perf_counter() - start
             maps.append(run.trained.saliency(test))
             row = {"data": data, "model": name, "seed": seed, "system": system, "settings": changed}
