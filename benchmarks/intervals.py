@@ -91,7 +91,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("data", type=Path, nargs="?", help="a CSV file of molecules")
     parser.add_argument("--target", help="its column of numbers")
-    parser.add_argument("--model", default="sargnn-plus")
+    parser.add_argument("--model", default="sargnn-salient")
     parser.add_argument("--seeds", type=int, nargs="*", default=[0], help="of the folds and the trainings")
     parser.add_argument("--epochs", type=int, help="instead of the model's own")
     parser.add_argument("--out", type=Path, required=True, help="the file of the rows")

@@ -39,7 +39,10 @@ ALIKE = {
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "deepsets": ("deepsets", ALIKE | {"model.layers": 3, "model.hidden": 64}),
     "gin": ("gin", ALIKE),
-    "one member of sargnn-salient": (SALIENT, {"model.members": 1, "training.epochs": 20, "training.learning_rate": 2e-3}),
+    "one member of sargnn-salient": (
+        SALIENT,
+        {"model.members": 1, "training.epochs": 20, "training.learning_rate": 2e-3},
+    ),
 }
 """The name of a row, its model and the values that are its own."""
 

@@ -94,7 +94,7 @@ def main() -> None:
     parser.add_argument("data", nargs="*", help="files of molecules")
     parser.add_argument("--labels", action="append", help="columns of the targets, where they are not found")
     parser.add_argument("--variants", nargs="*", default=VARIANTS, help="values of data.graph_encodings; '' is none")
-    parser.add_argument("--model", default="sargnn-plus")
+    parser.add_argument("--model", default="sargnn-salient")
     parser.add_argument("--members", type=int, default=1)
     parser.add_argument("--folds", type=int, default=10)
     parser.add_argument("--first", type=int, help="only the first of the folds")

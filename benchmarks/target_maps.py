@@ -4,7 +4,7 @@
     python benchmarks/target_maps.py tox21.csv --targets NR-AhR SR-MMP --out results/target-maps.jsonl
     python benchmarks/target_maps.py --table --out results/target-maps.jsonl
 
-*Models*: ``sargnn-plus``, which has one memory and one saliency for all targets; and the same with ``model.slots =
+*Models*: ``sargnn-salient``, which has one memory and one saliency for all targets; and the same with ``model.slots =
 target``: a memory read, a saliency, a pooled vector and a classifier of its own for each.
 
 *Maps*: ``saliency``, of the model (of slots: that of the target's slot); ``contribution``, of each node to the target
@@ -80,7 +80,7 @@ def planted(count: int, seed: int) -> tuple[sargnn.GraphSet, np.ndarray]:
 def measure(graphs: sargnn.GraphSet, truth: np.ndarray | None, model: str, values: dict[str, Any], seed: int) -> Any:
     """One training, and a row per target and map."""
     slots = {"shared": "shared", "slots": "target"}[model]
-    settings = sargnn.Settings.of("sargnn-plus", {"model.slots": slots, **values, "training.seed": seed})
+    settings = sargnn.Settings.of("sargnn-salient", {"model.slots": slots, **values, "training.seed": seed})
     task = Multilabel.of(graphs)
     fold = sargnn.holdout(graphs, seed=seed, validation=0.1, test=0.2, strata=task.strata(graphs.targets))
     run = TrainingRun.start(graphs, settings, fold=fold, task=task)

@@ -48,14 +48,14 @@ DRAWS = 2000
 def measure(graphs: sargnn.GraphSet, inputs: str, seed: int) -> dict[str, Any]:
     """One training, and what every column says of its test graphs."""
     fold = scaffold_split(graphs)
-    settings = sargnn.Settings.of("sargnn-plus", {"training.seed": seed, "data.graph_encodings": inputs})
+    settings = sargnn.Settings.of("sargnn-salient", {"training.seed": seed, "data.graph_encodings": inputs})
     run = TrainingRun.start(graphs, settings, fold=fold)
     for _ in run:
         pass
     run.finish()
     columns = {part: _columns(run, index) for part, index in (("validation", fold.validation), ("test", fold.test))}
     return {
-        "data": graphs.name, "fingerprint": graphs.fingerprint, "split": "scaffold", "model": "sargnn-plus",
+        "data": graphs.name, "fingerprint": graphs.fingerprint, "split": "scaffold", "model": "sargnn-salient",
         "members": settings.model.members, "inputs": inputs, "fold": 0, "repeat": seed, "seconds": run.seconds,
         "scores": run.scores, "columns": columns,
     }  # fmt: skip
