@@ -32,6 +32,7 @@ from sargnn.data.problems import Problems
 from sargnn.data.relabel import chosen_again, with_values
 from sargnn.data.roles import USUAL, Roles
 from sargnn.errors import InputError
+from sargnn.reading import require_regular
 
 __all__ = ["KNOWN", "SUFFIXES", "KnownSet", "form_of", "load", "read", "require_two_classes"]
 
@@ -257,6 +258,8 @@ def form_of(path: Path) -> str:
 
 
 def _read_path(path: Path, want: _Want) -> GraphSet:
+    if not path.is_dir():
+        require_regular(path)
     form = form_of(path)
     if form == "archive":
         with unpacked(path, want.problems) as inside:

@@ -31,6 +31,7 @@ from uuid import uuid4
 
 from sargnn.errors import InputError
 from sargnn.files import write_file
+from sargnn.reading import read_bytes, require_regular
 
 __all__ = ["Job", "Record", "Row", "Store", "job_id", "read_rows", "to_json"]
 
@@ -260,7 +261,7 @@ def _merge(record: Record) -> Row:
 def read_rows(path: Path) -> Iterator[Record]:
     """What :meth:`Store.export` wrote."""
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
         lines = (gzip.decompress(content) if path.suffix == ".gz" else content).decode().splitlines()
     except (OSError, ValueError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot read ({error})") from error
@@ -283,6 +284,8 @@ def _open(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{path}: cannot make its folder ({error.strerror})") from error
+    if path.exists():
+        require_regular(path)
     with _one_line(path), ExitStack() as stack:
         db = stack.enter_context(closing(_connect(path)))
         with db:

@@ -12,6 +12,7 @@ import numpy as np
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 from sargnn.files import write_file
+from sargnn.reading import parse_json, read_text
 from sargnn.tasks import Task
 from sargnn.tasks.calibration import Calibration
 from sargnn.training.model_folder import WEIGHTS
@@ -56,7 +57,7 @@ def load_calibration(folder: Path, task: Task) -> Calibration:
     """
     path = folder / FILE
     try:
-        content: dict[str, Any] = json.loads(path.read_text())
+        content: dict[str, Any] = parse_json(read_text(path))
         if content["format"] != FORMAT:
             raise InputError(f"{path}: got another file, expected format {FORMAT!r}")
         calibration = kind_of(task).from_json(content)
