@@ -20,7 +20,7 @@ LIMITS = {
     "members": 100_000,
     "columns": 10_000,
     "smiles": 5_000,
-    "inputs": 100_000,
+    "inputs": 10_000,
     "parameters": 250_000_000,
     "tensors": 50_000,
 }

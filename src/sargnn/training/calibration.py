@@ -61,10 +61,12 @@ def load_calibration(folder: Path, task: Task) -> Calibration:
         if content["format"] != FORMAT:
             raise InputError(f"{path}: got another file, expected format {FORMAT!r}")
         calibration = kind_of(task).from_json(content)
+        if calibration.outputs not in (None, len(task.names)):
+            raise ValueError(f"got {calibration.outputs} targets, expected {len(task.names)}")
         weights = content["weights"]
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file, expected it to be made by: sargnn calibrate {folder} DATA") from error
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise InputError(f"{path}: not a readable calibration ({error})") from error
     if weights != _weights_in(folder):
         raise InputError(f"{path}: got the calibration of other weights, expected: sargnn calibrate {folder} DATA")
