@@ -15,6 +15,7 @@ __all__ = ["LIMITS", "limit_of", "over"]
 LIMITS = {
     "file": 1 << 30,
     "json": 1 << 28,
+    "line": 1 << 25,
     "unpacked": 1 << 30,
     "ratio": 200,
     "members": 100_000,
@@ -29,6 +30,7 @@ LIMITS = {
 ============== ====================================================================================
 ``file``       bytes of a file that is read at once
 ``json``       bytes of a JSON file, or of one line of JSON lines
+``line``       characters of a line of a table
 ``unpacked``   bytes of an archive when unpacked
 ``ratio``      how many times as large as its archive that is; rows in each byte of a Parquet file
 ``members``    files in a zip

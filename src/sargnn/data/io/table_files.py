@@ -19,7 +19,7 @@ import numpy as np
 
 from sargnn.data.problems import Problems, refused, shown
 from sargnn.errors import InputError
-from sargnn.limits import over
+from sargnn.limits import limit_of, over
 from sargnn.reading import open_regular, require_regular
 
 __all__ = ["Chunk", "CsvTable", "ParquetTable", "SplitTable", "TableFile", "repeated"]
@@ -151,7 +151,7 @@ class CsvTable(TableFile):
             with TextIOWrapper(open_regular(self.path), encoding="utf-8-sig", newline="") as file:
                 header = file.readline(HEADER)
                 file.seek(0)
-                reader = csv.reader(file, delimiter=_delimiter(header, self.path.suffix.lower()))
+                reader = csv.reader(self._lines(file), delimiter=_delimiter(header, self.path.suffix.lower()))
                 if after_header:
                     next(reader, None)
                 while True:
@@ -170,6 +170,14 @@ class CsvTable(TableFile):
             raise refused(f"got {got} after line {max(lines, default=1)}, expected {expected}", self.path) from error
         except csv.Error as error:
             raise refused(f"not readable as CSV ({error})", self.path, max(lines, default=1) + 1) from error
+
+    def _lines(self, file: TextIOWrapper) -> Iterator[str]:
+        """The lines of a file; one without an end would take all the memory there is."""
+        longest = limit_of("line")
+        for number, line in enumerate(iter(lambda: file.readline(longest + 1), ""), 1):
+            if problem := over("line", len(line), "characters or more in a line"):
+                raise refused(problem, self.path, number)
+            yield line
 
 
 def repeated(header: Sequence[str]) -> list[str]:
