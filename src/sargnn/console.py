@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from rich.console import Console
@@ -12,7 +14,15 @@ from rich.table import Column
 
 Row = dict[str, Any]
 
-__all__ = ["note", "show_epochs", "show_steps", "show_study", "table"]
+__all__ = ["note", "show_epochs", "show_steps", "show_study", "table", "visible"]
+
+NAME = 400
+LONGEST = 4000
+"""Characters of a line; a name in a file can have millions."""
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+"""What steers a terminal, turns the direction of writing around, or is no text at all; not tab and new line."""
 
 BAR = 10
 """Characters of the bar: a line of losses beside it fits a terminal of 80."""
@@ -20,9 +30,24 @@ LINE_EVERY = 2.0
 """Seconds between plain lines."""
 
 
+def visible(text: str, most: int = LONGEST) -> str:
+    """A text as a terminal may show it: what would steer it is spelled out, and a very long text is cut.
+
+    >>> visible("\x1b[31mred"), visible("x" * 9, 4)
+    ('\\\\x1b[31mred', 'xxx…')
+    """
+    text = HIDDEN.sub(_spelled_out, text[: most + 1])
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _spelled_out(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
 def note(text: str) -> None:
-    """One line on standard error."""
-    Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False).print(text)
+    """One line on standard error; where that is full, there is no one to tell."""
+    with suppress(OSError):
+        Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False).print(visible(text))
 
 
 def show_epochs(rows: Iterable[Row], epochs: int, done: int = 0) -> Iterator[Row]:
@@ -117,7 +142,9 @@ def _show(items: Iterable[Any], total: int, done: int, name: str, describe: Call
 def table(title: str, rows: dict[str, Any]) -> None:
     """Names and values on standard output."""
     console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
-    console.print(title, style="bold")
+    console.print(visible(title), style="bold")
+    rows = {visible(name, most=NAME): value for name, value in rows.items()}
     width = max(map(len, rows), default=0)
     for name, value in rows.items():
-        console.print(f"  {name.ljust(width)}  {value}")
+        lines = "\n".join(visible(line) for line in str(value).split("\n"))
+        console.print(f"  {name.ljust(width)}  {lines}")

@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -16,8 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from sargnn.errors import InputError
+from sargnn.processes import is_dead, own_name
 
-__all__ = ["check_writable", "is_leftover", "write_csv", "write_file", "write_folder", "write_table"]
+__all__ = ["check_writable", "is_leftover", "is_part", "write_csv", "write_file", "write_folder", "write_table"]
+
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Characters that no cell of a table should have; not tab and new line."""
+FORMULA = re.compile(r"[=+\-@\t\n＝＋－＠]")
+"""How a cell begins that spreadsheets compute."""
+NUMBER = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?%?")
 
 UNFINISHED = ".part"
 """How the name of a file still being written ends; one that stays behind is from a process that was killed."""
@@ -37,7 +45,8 @@ def write_file(path: Path, content: bytes | str) -> None:
     temporary: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED)
+        _refuse_special(path)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=_part())
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
@@ -56,9 +65,23 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]
     """Write a table with a header; Python's floats keep all their digits."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerows(map(_harmless, (header, *rows)))
     write_file(path, text.getvalue())
+
+
+def _harmless(row: Iterable[object]) -> list[object]:
+    """A row whose texts no spreadsheet takes for formulas, and no terminal for commands: before ``= + - @`` stands an
+    apostrophe, unless all of it is a number, and control characters are spelled out.
+
+    >>> _harmless(["=1+1", "-1", "a\x1b", -1])
+    ["'=1+1", '-1', 'a\\\\x1b', -1]
+    """
+    return [_harmless_text(cell) if isinstance(cell, str) else cell for cell in row]
+
+
+def _harmless_text(text: str) -> str:
+    text = CONTROL.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
+    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
 
 
 def write_table(path: Path | None, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -71,7 +94,7 @@ def write_table(path: Path | None, header: Sequence[str], rows: Sequence[Sequenc
     """
     ending = "" if path is None else path.suffix.lower()
     if path is None:
-        csv.writer(sys.stdout, lineterminator="\n").writerows([header, *rows])
+        csv.writer(sys.stdout, lineterminator="\n").writerows(map(_harmless, (header, *rows)))
     elif ending == ".parquet":
         write_file(path, _parquet(path, header, rows))
     elif ending in (".jsonl", ".ndjson"):
@@ -93,13 +116,27 @@ def _parquet(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -
     return content.getvalue()
 
 
-def is_leftover(path: Path) -> bool:
-    """Whether ``path`` is what :func:`write_file` leaves when its process is killed.
+def _part() -> str:
+    """How the name of a file ends that this process is still writing."""
+    return f".{own_name()}{UNFINISHED}"
 
-    >>> is_leftover(Path("run/.config.json.x1y2.part")), is_leftover(Path("run/config.json"))
+
+def is_part(path: Path) -> bool:
+    """Whether ``path`` is what :func:`write_file` is writing, or left when its process was killed.
+
+    >>> is_part(Path("run/.config.json.x1y2.part")), is_part(Path("run/config.json"))
     (True, False)
     """
     return path.name.startswith(".") and path.suffix == UNFINISHED
+
+
+def is_leftover(path: Path) -> bool:
+    """Whether it is such a part, and its process has ended.
+
+    >>> is_leftover(Path("run/.config.json.x1y2.part")), is_leftover(Path(f"run/.config.json.x1y2{_part()}"))
+    (True, False)
+    """
+    return is_part(path) and is_dead(path.stem.rpartition(".")[2])
 
 
 @contextmanager
@@ -140,8 +177,15 @@ def check_writable(path: Path) -> None:
         tempfile.TemporaryFile(dir=path.parent).close()
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        _refuse_special(path)
     except OSError as error:
         raise InputError(_cannot_write(path, error)) from error
+
+
+def _refuse_special(path: Path) -> None:
+    """A file takes the place of what was there, which must be no device: ``/dev/null`` would be gone for all."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise InputError(f"{path}: cannot write (it is no regular file)")
 
 
 def _cannot_write(path: Path, error: OSError) -> str:

@@ -167,12 +167,17 @@ def inputs_of(graphs: list[Graph], encoder: dict[str, Any]) -> dict[str, np.ndar
 
 def read_graphs(path: Path) -> Iterator[Graph]:
     """The graphs of a JSON or JSON lines file."""
-    text = path.read_text(encoding="utf-8-sig")
+    if not path.is_file():  # a pipe would be waited for
+        raise SystemExit(f"error: {path}: got no regular file, expected one of JSON or JSON lines")
     try:
-        content = json.loads(text)
-        items = content if isinstance(content, list) else [content]
-    except json.JSONDecodeError:
-        items = [json.loads(line) for line in text.splitlines() if line.strip()]
+        text = path.read_text(encoding="utf-8-sig")
+        try:
+            content = json.loads(text)
+            items = content if isinstance(content, list) else [content]
+        except json.JSONDecodeError:
+            items = [json.loads(line) for line in text.splitlines() if line.strip()]
+    except (OSError, ValueError, RecursionError) as error:
+        raise SystemExit(f"error: {path}: cannot be read as JSON or JSON lines ({error})") from error
     for number, item in enumerate(items):
         try:
             yield Graph(item, number)

@@ -17,6 +17,7 @@ from drawn import both_ways, ring
 from sargnn.cli import app
 from sargnn.data.check import check, summary
 from sargnn.data.graphs import GraphSet, pack
+from sargnn.data.problems import InputErrors
 from sargnn.data.sources import load
 from sargnn.pages.data_check import write_check_page
 
@@ -100,19 +101,19 @@ def test_all_problems_at_once_with_file_line_graph_and_field(tmp_path: Path) -> 
 
 
 DAMAGE: dict[str, tuple[dict[str, Any], str]] = {
-    "edges outside": ({"edges": np.full((2, 10), 5, np.int32)}, "small: got an edge [5, 5], expected nodes 0..2"),
-    "a class of no name": ({"y": np.array([0, 1, 7, 0])}, "small: got 7 in y, expected 0..1, in graph 2"),
+    "edges outside": ({"edges": np.full((2, 10), 5, np.int32)}, "got an edge [5, 5], expected nodes 0..2"),
+    "a class of no name": ({"y": np.array([0, 1, 7, 0])}, "got 7 in y, expected 0..1, in graph 2"),
     "a label of no name": (
         {"node_labels": np.arange(9) - 1},
-        "small: got -1 in node_labels, expected 0..0, in graph 0",
+        "got -1 in node_labels, expected 0..0, in graph 0",
     ),
     "nan": (
         {"node_attributes": np.full((9, 1), np.nan, np.float32)},
-        "small: got [nan] in node_attributes, expected finite numbers, in graph 0",
+        "got [nan] in node_attributes, expected finite numbers, in graph 0",
     ),
     "pointers that go back": (
         {"node_ptr": np.array([0, 4, 3, 7, 9])},
-        "small: got node_ptr that goes back, expected numbers rising from 0 to 9",
+        "got node_ptr that goes back, expected numbers rising from 0 to 9",
     ),
     "one class": ({"y": np.zeros(4, np.int64)}, "small: got class 'a' only, expected two or more classes"),
 }
@@ -122,7 +123,13 @@ DAMAGE: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_saved_set_with_damage(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     replace(small_set(), **change).save(tmp_path / "set")
     report = check(tmp_path / "set")
-    assert str(report.problems[0]).startswith(message)
+    problem = report.problems[0]
+    field, place = problem.field, "" if problem.field is None else f"{tmp_path / 'set' / problem.field}.npy: "
+    assert str(problem).startswith(place + message)
+    if field is not None:
+        with pytest.raises(InputErrors) as error:
+            load(tmp_path / "set")
+        assert error.value.problems == tuple(report.problems)
 
 
 def test_what_was_left_out_is_no_problem_where_the_others_can_be_used(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -21,6 +22,11 @@ from sargnn.errors import Diverged, InputError
 from sargnn.startup import load_compiler_late
 
 __all__ = ["app", "main"]
+
+TRACEBACK = "SARGNN_TRACEBACK"
+"""Set it to see where an unexpected error came from."""
+NO_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "Cannot allocate memory", "std::bad_alloc")
+"""What libraries say that have errors of their own for it."""
 
 UsageError: Any = typer.BadParameter.__bases__[0]  # click's, which newer releases of Typer carry inside
 
@@ -59,8 +65,17 @@ def main() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     keep_freed_memory()
     load_compiler_late()
+    status = _run()
+    if status == 130:  # some releases of Typer raise at Ctrl-C, others return this
+        note("Interrupted. Rerun with --resume, or repeat the same command.")
+    sys.exit(status or 0)
+
+
+def _run() -> int:
+    """The command that was typed; what goes wrong is one line, and a status."""
     try:
         status = app(standalone_mode=False)
+        sys.stdout.flush()
     except (InputError, Diverged) as error:
         _complain(str(error))
         status = 2 if isinstance(error, InputError) else 1
@@ -69,11 +84,37 @@ def main() -> None:
         status = 2
     except (typer.Abort, KeyboardInterrupt):
         status = 130
-    except BrokenPipeError:
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        _complain(_unexpected(error))
         status = 1
-    if status == 130:  # some releases of Typer raise at Ctrl-C, others return this
-        note("Interrupted. Rerun with --resume, or repeat the same command.")
-    sys.exit(status or 0)
+    return _closed(status or 0)
+
+
+def _unexpected(error: Exception) -> str:
+    """What to say of an error that is no one's input; nothing where the reader has gone."""
+    words = " ".join(str(error).split())[:300]
+    if isinstance(error, BrokenPipeError):
+        return ""
+    if isinstance(error, MemoryError) or any(sign in words for sign in NO_MEMORY):
+        return f"out of memory ({words or 'no more is to be had'}); use smaller graphs, batches or models"
+    if isinstance(error, OSError):
+        return f"{error.filename or 'standard output'}: cannot read or write ({error.strerror or words})"
+    return f"unexpected {type(error).__name__}: {words}; {TRACEBACK}=1 shows where; please report it"
+
+
+def _closed(status: int) -> int:
+    """The status after all is written; what can no longer be written must not be tried again when Python ends."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        with suppress(OSError, ValueError):  # there is no file below where tests or notebooks run a command
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if status == 0 and not isinstance(error, BrokenPipeError):
+            _complain(f"standard output: cannot write ({error})")
+        status = status or 1
+    return status
 
 
 def _help_for(error: Any) -> str:

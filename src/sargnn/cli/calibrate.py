@@ -29,6 +29,7 @@ def calibrate(
 ) -> None:
     """Find what held-out graphs say about a model, temperature and conformal scores, and save it with the model. On the
     set that it was trained on, also save what `predict --trust` compares new graphs with."""
+    from sargnn.processes import alone
     from sargnn.training import calibration
     from sargnn.training.open_run import open_run
     from sargnn.training.trust import TrustReference, save_trust
@@ -37,9 +38,10 @@ def calibrate(
     if opened.parts and part in ("all", "train"):
         raise InputError(f"--part: got {part}, expected graphs that the model was not trained on, such as validation")
     held_out = calibration.calibrate(opened.trained, opened.graphs, opened.index)
-    calibration.save_calibration(run, held_out)
-    if opened.parts:
-        save_trust(run, TrustReference.of(opened.trained, opened.graphs, opened.parts["train"]))
+    with alone(run):
+        calibration.save_calibration(run, held_out)
+        if opened.parts:
+            save_trust(run, TrustReference.of(opened.trained, opened.graphs, opened.parts["train"]))
     file = str(run / calibration.FILE)
     task = opened.trained.task
     result: Answer = {**opened.counts, **held_out.summary(task.names), "file": file}

@@ -81,6 +81,7 @@ def train(
         leading = run.trained.task.headline(run.trained.task.targets(graphs)[run.fold.test])
         result |= {f"baseline_{metric.key}": beside(test, metric.key) for metric in leading}
         result |= {f"test_{key}": test[key] for key in (*(metric.key for metric in leading), *others)}
+        result["test_twins"] = run.test_twins
         result |= {} if test.get("saliency_auc") is None else {"saliency_auc": test["saliency_auc"]}
     result |= {"epochs": len(run.state.history), "best_epoch": run.state.best_epoch}
     answer(result | {"train_seconds": run.seconds, "report": str(report)}, as_json, f"trained on {data}")

@@ -10,9 +10,9 @@ import numpy as np
 from sargnn.data.duplicates import duplicates
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.set_columns import undirected
-from sargnn.data.io.tu import CATEGORIES
 from sargnn.data.problems import InputErrors, Problem, Problems
 from sargnn.data.roles import USUAL, Roles
+from sargnn.data.saved_sets import check_content
 from sargnn.data.sources import Source, read, require_two_classes
 from sargnn.data.twins import unavoidable_errors
 from sargnn.errors import InputError
@@ -54,42 +54,15 @@ def check(source: Source, roles: Roles = USUAL) -> CheckReport:
     except InputError as error:
         return CheckReport(None, [Problem(str(error))], 1, problems.left_out)
     inside = Problems()
-    _check_content(graphs, inside)
+    with inside.caught():
+        if isinstance(source, GraphSet):  # what was read from a file is checked already
+            check_content(graphs)
     if inside.found:
         return CheckReport(None, inside.found, inside.count)
     with inside.caught():
         if graphs.targets is None:
             require_two_classes(graphs)
     return CheckReport(graphs, inside.found, inside.count, problems.left_out)
-
-
-def _check_content(graphs: GraphSet, problems: Problems) -> None:
-    """What the folder of a saved set may hold after damage; what was read from another form is fine already."""
-    where = {"file": graphs.name}
-    for name, total in (("node_ptr", graphs.num_nodes), ("edge_ptr", graphs.num_edges)):
-        pointers = getattr(graphs, name)
-        if pointers[0] != 0 or (np.diff(pointers) < 0).any():
-            problems.add(f"{name} that goes back", f"numbers rising from 0 to {total}", field=name, **where)
-            return
-    outside = ((graphs.edges < 0) | (graphs.edges >= graphs.sizes[graphs.edge_graph])).any(axis=0)
-    for edge in np.flatnonzero(outside)[:20].tolist():
-        ends, graph = graphs.edges[:, edge].tolist(), int(graphs.edge_graph[edge])
-        problems.add(f"an edge {ends}", f"nodes 0..{graphs.sizes[graph] - 1}", graph=graph, field="edges", **where)
-    owners = {"graph": np.arange(len(graphs)), "node": graphs.node_graph, "edge": graphs.edge_graph}
-    for each, owner in owners.items():
-        field, names_field = CATEGORIES[each]
-        codes, names = getattr(graphs, field), getattr(graphs, names_field)
-        if codes is not None and names:
-            for row in np.flatnonzero((codes < 0) | (codes >= len(names)))[:20].tolist():
-                expected = f"0..{len(names) - 1}"
-                problems.add(f"{codes[row]} in {field}", expected, graph=int(owner[row]), field=field, **where)
-    for each, owner in owners.items():
-        field = f"{each}_attributes"
-        values = getattr(graphs, field)
-        if values is not None:
-            for row in np.flatnonzero(~np.isfinite(values).all(axis=1))[:20].tolist():
-                graph = int(owner[row])
-                problems.add(f"{values[row].tolist()} in {field}", "finite numbers", graph=graph, field=field, **where)
 
 
 def summary(graphs: GraphSet) -> dict[str, Any]:

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sargnn.data.graphs import GraphSet
+from sargnn.data.set_chunks import SetChunks
+from sargnn.data.splits import Fold
 
-__all__ = ["colour_nodes", "contents", "duplicates", "graph_hashes", "hash_graphs", "mix", "refine"]
+__all__ = [
+    "colour_nodes",
+    "contents",
+    "duplicates",
+    "graph_hashes",
+    "hash_graphs",
+    "mix",
+    "refine",
+    "twins_in_words",
+    "twins_of_tests",
+]
 
 ROUNDS = 4
 
@@ -24,6 +38,29 @@ def duplicates(graphs: GraphSet) -> list[np.ndarray]:
     order = np.argsort(hashes, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(hashes[order])) + 1)
     return sorted((group for group in groups if len(group) > 1), key=lambda group: int(group[0]))
+
+
+def twins_of_tests(graphs: GraphSet, folds: Sequence[Fold]) -> int:
+    """How many test graphs, over all ``folds``, equal a training or validation graph of their fold: what is learned by
+    heart is right on them.
+
+    >>> from sargnn.data.graphs import pack
+    >>> dots = pack([(1, []), (2, []), (1, []), (3, [])])
+    >>> twins_of_tests(dots, [Fold(train=np.array([0]), validation=np.array([1]), test=np.array([2, 3]))])
+    1
+    """
+    hashes = np.concatenate([graph_hashes(chunk) for chunk in SetChunks(graphs)])
+    known = [np.isin(hashes[fold.test], hashes[np.concatenate([fold.train, fold.validation])]) for fold in folds]
+    return sum(int(found.sum()) for found in known)
+
+
+def twins_in_words(twins: int, tested: int) -> str:
+    """What to note of so many :func:`twins_of_tests`; nothing of none.
+
+    >>> twins_in_words(2, 19)
+    '2 of 19 test graphs equal a training or validation graph'
+    """
+    return f"{twins} of {tested} test graphs equal a training or validation graph" if twins else ""
 
 
 def graph_hashes(graphs: GraphSet, rounds: int = ROUNDS) -> np.ndarray:

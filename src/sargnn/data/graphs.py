@@ -24,7 +24,6 @@ from sargnn.data.origin import Origin
 from sargnn.data.problems import shown
 from sargnn.data.summary import summary
 from sargnn.errors import InputError
-from sargnn.files import write_folder
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -37,7 +36,6 @@ PARTS = ("train", "validation", "test", "test-large")
 CELLS = 2**21
 """Numbers in one working array, which bounds memory whatever the size of a set."""
 
-FORMAT = "sargnn.graphset/1"
 NODE_ARRAYS = ("node_labels", "node_attributes", "true_saliency", "node_names")
 EDGE_ARRAYS = ("edge_labels", "edge_attributes")
 GRAPH_ARRAYS = ("y", "targets", "part", "weights", "groups", "graph_attributes")
@@ -255,68 +253,14 @@ class GraphSet:
         return out
 
     def save(self, folder: Path | str) -> None:
-        """Write the set to a folder of ``.npy`` files that :meth:`open` maps into memory without reading them."""
-        arrays = {f.name: getattr(self, f.name) for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)}
-        words = {f.name: getattr(self, f.name) for f in fields(self) if isinstance(getattr(self, f.name), str | tuple)}
-        header = {"format": FORMAT, "arrays": sorted(arrays), **words}
-        with write_folder(Path(folder)) as temporary:
-            for name, array in arrays.items():
-                np.save(temporary / f"{name}.npy", array, allow_pickle=False)
-            (temporary / "graphset.json").write_text(json.dumps(header, indent=1))
+        """Write the set to a folder of ``.npy`` files that :meth:`open` maps into memory without copying them."""
+        import_module("sargnn.data.saved_sets").save(self, Path(folder))
 
     @classmethod
     def open(cls, folder: Path | str) -> GraphSet:
-        """Map a folder written by :meth:`save`; arrays are read from disk as they are touched."""
-        folder = Path(folder)
-        path = folder / "graphset.json"
-        try:
-            header = json.loads(path.read_text())
-            if header.pop("format") != FORMAT:
-                raise InputError(f"{path}: got another format, expected {FORMAT}")
-            arrays: dict[str, Any] = {n: _mapped(folder / f"{n}.npy") for n in header.pop("arrays")}
-            words = {n: tuple(v) if isinstance(v, list) else v for n, v in header.items()}
-            graphs = cls(**{**words, **arrays})
-            graphs._check_form()
-        except InputError:
-            raise
-        except Exception as error:  # a damaged header raises almost anything: tokens, syntax, types, OS errors, ...
-            raise InputError(f"{path}: not a readable graph set ({' '.join(str(error).split())})") from error
-        return graphs
-
-    def _check_form(self) -> None:
-        """Refuse what has the wrong type or does not belong together; the content of arrays is not read."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name in KINDS:
-                if value is not None and (value.dtype.kind, value.ndim) != KINDS[field.name]:
-                    raise ValueError(f"got {value.dtype} of shape {value.shape} in {field.name}")
-            elif field.name == "origin":
-                if value is not None:
-                    raise ValueError("got an origin, which is not saved")
-            else:
-                texts = (value,) if field.name == "name" else value
-                if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):
-                    raise ValueError(f"got {field.name} that is not text")
-        if len(self.edge_ptr) != len(self.node_ptr) or self.edges.shape != (2, self.num_edges):
-            raise ValueError("the edges do not fit the pointers")
-        for name in ("graph_names", "smiles"):
-            if (count := len(getattr(self, name))) not in (0, len(self)):
-                raise ValueError(f"got {count} {name}, expected {len(self)}")
-        if self.targets is not None and len(self.target_names) != self.targets.shape[1]:
-            raise ValueError(f"got {len(self.target_names)} target_names, expected {self.targets.shape[1]}")
-        rows = {**dict.fromkeys(NODE_ARRAYS, self.num_nodes), **dict.fromkeys(EDGE_ARRAYS, self.num_edges)}
-        for name, expected in {**rows, **dict.fromkeys(GRAPH_ARRAYS, len(self))}.items():
-            value = getattr(self, name)
-            if value is not None and len(value) != expected:
-                raise ValueError(f"got {len(value)} rows of {name}, expected {expected}")
-
-
-def _mapped(path: Path) -> np.ndarray:
-    try:
-        mapped: np.ndarray = np.load(path, mmap_mode="r")
-        return mapped
-    except (EOFError, ValueError) as error:
-        raise InputError(f"{path}: not a readable array ({' '.join(str(error).split())})") from error
+        """Map a folder written by :meth:`save`, and refuse one that does not hold together."""
+        opened: GraphSet = import_module("sargnn.data.saved_sets").open_set(Path(folder))
+        return opened
 
 
 def _row_by_row(values: np.ndarray) -> Iterator[memoryview]:

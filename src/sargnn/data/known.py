@@ -10,7 +10,7 @@ import numpy as np
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 
-__all__ = ["KNOWN", "TITLES", "KnownSet", "hide_truth", "mismatch", "with_knowledge", "with_titles"]
+__all__ = ["KNOWN", "TITLES", "KnownSet", "hide_truth", "mismatch", "told_apart", "with_knowledge", "with_titles"]
 
 TITLES = {"classes": "class_titles", "node_label_names": "node_label_titles", "edge_label_names": "edge_label_titles"}
 """The names of a set, as its files have them, and what people call them."""
@@ -27,6 +27,8 @@ class KnownSet:
     classes: int
     parts: tuple[int, ...] = ()
     """Graphs in each of ``PARTS`` (see :mod:`sargnn.data.graphs`), in the order of the file."""
+    fingerprint: str = ""
+    """Of the published files."""
     attribute_is_truth: bool = False
     """The node attribute is the true saliency and gives the class away: it is never an input."""
     class_titles: tuple[str, ...] = ()
@@ -41,16 +43,25 @@ KNOWN = {
         3371,
         7442,
         2,
+        fingerprint="2446ed5312de5512",
         class_titles=("nonmutagen", "mutagen"),
         node_label_titles=("C", "N", "O", "F", "I", "Cl", "Br"),
         edge_label_titles=("aromatic", "single", "double", "triple"),
     ),
-    "ENZYMES": KnownSet(600, 19580, 74564, 6),
-    "PROTEINS": KnownSet(1113, 43471, 162088, 2),
-    "IMDB-BINARY": KnownSet(1000, 19773, 193062, 2),
-    "IMDB-MULTI": KnownSet(1500, 19502, 197806, 3),
-    "Letter-high": KnownSet(2250, 10507, 20250, 15),
-    "TRIANGLES": KnownSet(45000, 938438, 2947024, 10, parts=(30000, 5000, 5000, 5000), attribute_is_truth=True),
+    "ENZYMES": KnownSet(600, 19580, 74564, 6, fingerprint="334abd20118d42bc"),
+    "PROTEINS": KnownSet(1113, 43471, 162088, 2, fingerprint="5682bc4df23b6def"),
+    "IMDB-BINARY": KnownSet(1000, 19773, 193062, 2, fingerprint="995ae58c0768092d"),
+    "IMDB-MULTI": KnownSet(1500, 19502, 197806, 3, fingerprint="cd4a82e8a9a1ffde"),
+    "Letter-high": KnownSet(2250, 10507, 20250, 15, fingerprint="7f1b3cb84ed45650"),
+    "TRIANGLES": KnownSet(
+        45000,
+        938438,
+        2947024,
+        10,
+        parts=(30000, 5000, 5000, 5000),
+        fingerprint="e362f828738f30ba",
+        attribute_is_truth=True,
+    ),
 }
 
 
@@ -83,6 +94,15 @@ def mismatch(graphs: GraphSet, known: KnownSet) -> str:
         if got != expected:
             return f"got {got} {what}, expected {expected}"
     return ""
+
+
+def told_apart(graphs: GraphSet) -> GraphSet:
+    """The set with a note if it bears the name of a known set and is another: with classes shuffled, say."""
+    known = KNOWN.get(graphs.name)
+    if known is None or known.fingerprint == graphs.fingerprint:
+        return graphs
+    note = f"this is not the published {graphs.name}: got the fingerprint {graphs.fingerprint}"
+    return replace(graphs, notes=(*graphs.notes, f"{note}, expected {known.fingerprint}"))
 
 
 def hide_truth(graphs: GraphSet) -> GraphSet:

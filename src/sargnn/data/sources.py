@@ -27,11 +27,12 @@ from sargnn.data.io.molecules import read_molecule_table, read_smiles
 from sargnn.data.io.table_files import CsvTable
 from sargnn.data.io.tables import has_tables, read_tables
 from sargnn.data.io.tu import is_tu_folder, read_folder, read_zip
-from sargnn.data.known import KNOWN, KnownSet, hide_truth, mismatch, with_knowledge, with_titles
+from sargnn.data.known import KNOWN, KnownSet, hide_truth, mismatch, told_apart, with_knowledge, with_titles
 from sargnn.data.problems import Problems
 from sargnn.data.relabel import chosen_again, with_values
 from sargnn.data.roles import USUAL, Roles
 from sargnn.errors import InputError
+from sargnn.reading import require_regular
 
 __all__ = ["KNOWN", "SUFFIXES", "KnownSet", "form_of", "load", "read", "require_two_classes"]
 
@@ -208,7 +209,8 @@ def _by_name_or_path(source: str, want: _Want) -> GraphSet:
     path = os.path.expanduser(source)
     if source not in KNOWN and os.path.exists(path):
         try:
-            return _read_path(Path(path), want)
+            found = _read_path(Path(path), want)
+            return found if want.roles.labels else told_apart(found)
         except OSError as error:
             raise InputError(f"{error.filename or path}: cannot read ({error.strerror or error})") from error
     want.check("known set")
@@ -218,7 +220,7 @@ def _by_name_or_path(source: str, want: _Want) -> GraphSet:
         such = near or ", ".join(KNOWN)
         raise InputError(f"got {source!r}, expected a file or folder that exists or a name such as {such}")
     try:
-        return chosen_again(_read_named(source), want.roles, want.labelled)
+        return chosen_again(told_apart(_read_named(source)), want.roles, want.labelled)
     except InputError as error:
         if not near:
             raise
@@ -257,6 +259,8 @@ def form_of(path: Path) -> str:
 
 
 def _read_path(path: Path, want: _Want) -> GraphSet:
+    if not path.is_dir():
+        require_regular(path)
     form = form_of(path)
     if form == "archive":
         with unpacked(path, want.problems) as inside:

@@ -20,6 +20,7 @@ import numpy as np
 from sargnn.data.graphs import PARTS, GraphSet
 from sargnn.errors import InputError
 from sargnn.files import write_file
+from sargnn.reading import parse_json, read_bytes
 
 __all__ = ["Fold", "holdout", "named_folds", "official", "read_splits", "stratified_folds", "write_splits"]
 
@@ -211,7 +212,7 @@ def read_splits(path: Path | str, graphs: GraphSet) -> list[Fold]:
     [4, 4, 4, 4, 4]
     """
     try:
-        content = json.loads(Path(path).read_bytes())
+        content = parse_json(read_bytes(path, "json"))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: not a readable split file ({error})") from error
     if not isinstance(content, list) or not content:

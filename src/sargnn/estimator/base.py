@@ -21,6 +21,7 @@ from sargnn.data.splits import holdout
 from sargnn.errors import InputError
 from sargnn.estimator.inputs import graphs_of
 from sargnn.files import write_file, write_folder
+from sargnn.reading import parse_json, read_text
 from sargnn.tasks import Task
 from sargnn.tasks.calibration import Calibration
 from sargnn.training import model_folder
@@ -149,11 +150,11 @@ class GraphEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if (kind := trained.task.kind) not in cls.kinds:
             raise InputError(f"{folder}: got a model of {kind}, expected {' or '.join(cls.kinds)} for {cls.__name__}")
         try:
-            words = json.loads((folder / FILE).read_text())
+            words = parse_json(read_text(folder / FILE))
             made = cls(**words["parameters"])
             made._read_words(words, trained.task)
             made._n_features_out = int(words["vector"])
-            made._run, made._page = None, (folder / REPORT).read_text()
+            made._run, made._page = None, read_text(folder / REPORT)
             made._trust = load_trust(folder, trained) if (folder / TRUST).exists() else None
         except InputError as error:
             raise InputError(f"{folder / FILE}: {error}") from error

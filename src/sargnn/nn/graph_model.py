@@ -23,6 +23,8 @@ __all__ = ["Encoding", "GraphModel", "Hyperparameters", "Link"]
 
 Link = Literal["softmax", "sigmoid", "identity"]
 """How outputs become what is predicted: probabilities of one class, of several targets each, or numbers."""
+MOST = 1_000_000
+"""The largest whole number among hyperparameters; what a model may be in all is in :mod:`sargnn.limits`."""
 _SETTING = {"edge_inputs": "data.edge_encodings", "graph_inputs": "data.graph_encodings"}
 
 
@@ -46,6 +48,8 @@ class Hyperparameters:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise InputError(f"model.{name}: got {value}, expected at least {least}")
+            if value is not None and value > MOST:
+                raise InputError(f"model.{name}: got {value}, expected at most {MOST}")
         for name in self.FRACTIONS:
             if not 0 <= getattr(self, name, 0) < 1:
                 raise InputError(f"model.{name}: got {getattr(self, name)}, expected 0 up to (not including) 1")

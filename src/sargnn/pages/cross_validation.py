@@ -16,7 +16,7 @@ from sargnn.data.graphs import GraphSet
 from sargnn.files import write_file
 from sargnn.pages.environment import render
 from sargnn.pages.training_report import chart, facts_of, ribbon
-from sargnn.pages.words import settings_in_words
+from sargnn.pages.words import in_markdown, settings_in_words
 from sargnn.tasks import Metric
 from sargnn.tasks.scores import METRICS
 
@@ -121,14 +121,14 @@ def _kinds(graphs: GraphSet) -> str:
 
 def markdown(graphs: GraphSet, models: Sequence[ModelPage], comparison: Answer | None) -> str:
     """The report without pictures."""
-    lines = [f"# Cross-validation on {graphs.name}", "", f"{len(graphs)} graphs, {_kinds(graphs)}.", ""]
+    lines = [f"# Cross-validation on {in_markdown(graphs.name)}", "", f"{len(graphs)} graphs, {_kinds(graphs)}.", ""]
     for each in models:
-        lines += [f"## {each.summary['model']}", "", headline(each.summary), ""]
+        lines += [f"## {in_markdown(each.summary['model'])}", "", headline(each.summary), ""]
         main = METRICS[each.summary["metric"]]
         lines += [f"| fold | graphs | test {main.in_line} | each repeat | selected |", "|---|---|---|---|---|"]
         lines += [
             f"| {line.fold} | {line.graphs} | {main.text(line.mean)} "
-            f"| {', '.join(map(main.text, line.scores))} | {settings_in_words(line.selected)} |"
+            f"| {', '.join(map(main.text, line.scores))} | {in_markdown(settings_in_words(line.selected), 1000)} |"
             for line in each.folds
         ]
         if "confusion" not in each.summary:
@@ -140,10 +140,10 @@ def markdown(graphs: GraphSet, models: Sequence[ModelPage], comparison: Answer |
             ]
             for name, scores in each.summary["targets"].items():
                 shown = " | ".join(metric.shown(scores) for metric in metrics)
-                lines.append("| " + name.replace("|", "\\|") + f" | {shown} |")
+                lines.append(f"| {in_markdown(name)} | {shown} |")
             lines += ["", "Means over folds and repeats.", ""]
             continue
-        names = [name.replace("|", "\\|") for name in graphs.classes]
+        names = list(map(in_markdown, graphs.classes))
         lines += ["", "| true \\ predicted | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
         lines += [
             f"| {name} | " + " | ".join(map(str, counts)) + " |"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
-__all__ = ["duration", "in_words", "percent", "settings_in_words"]
+from sargnn.console import visible
+
+__all__ = ["duration", "in_markdown", "in_words", "percent", "settings_in_words"]
 
 
 def percent(fraction: float) -> str:
@@ -25,6 +29,16 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def in_markdown(text: str, most: int = 120) -> str:
+    r"""A name from a file as one piece of text of a Markdown page: no HTML, no link, no cell of its own, not too long.
+
+    >>> in_markdown("<b>a|b</b>\n"), in_markdown("x" * 9, 4)
+    ('&lt;b&gt;a\\|b&lt;/b&gt;', 'xxx…')
+    """
+    text = visible(" ".join(text.split()), most)
+    return re.sub(r"([\\`*_\[\]|#~$])", r"\\\1", escape(text, quote=False))
 
 
 def in_words(value: object) -> str:

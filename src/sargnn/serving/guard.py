@@ -16,6 +16,7 @@ from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sargnn.errors import InputError
+from sargnn.reading import read_text
 from sargnn.serving.metrics import Metrics
 
 __all__ = ["COOKIE", "Guard", "check_host", "is_loopback", "read_token", "same"]
@@ -45,7 +46,7 @@ def read_token(file: Path | None) -> str | None:
     if file is None:
         return None
     try:
-        token = file.read_text().strip()
+        token = read_text(file).strip()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--token-file: cannot read {file}") from error
     if len(token) < LEAST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:

@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
 from sargnn.errors import InputError
+from sargnn.reading import read_bytes
 from sargnn.serving.answers import answer_of, drawing_of, needed, refusal, saliency_of
 from sargnn.serving.cards import card_of, line_of
 from sargnn.serving.limits import Refused, read_body
@@ -71,7 +72,7 @@ def model_routes(service: Service) -> APIRouter:
     async def report(name: str) -> Response:
         path = (await service.run(name)).folder / "report.html"
         try:
-            content = await asyncio.to_thread(path.read_bytes)
+            content = await asyncio.to_thread(read_bytes, path)
         except OSError as error:
             raise Refused(404, f"got no report of {name}, expected one written by sargnn train") from error
         return HTMLResponse(content, headers={"content-security-policy": REPORT_POLICY})

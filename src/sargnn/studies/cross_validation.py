@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from sargnn.console import note, show_study
+from sargnn.data.duplicates import twins_in_words, twins_of_tests
 from sargnn.data.graphs import GraphSet
 from sargnn.data.protocol_splits import has_own_folds, protocol_folds
 from sargnn.data.splits import Fold, named_folds, official, stratified_folds, write_splits
@@ -119,7 +120,10 @@ def cross_validate(
             study = Study("cross-validation", cells, {})
             results = list(run_study(study, store, show_study(), device=str(device), **engine).values())
     summaries = [summary(result, folds, task) for result in results]
-    answer = {**summaries[0], "graphs": len(graphs)}
+    twins, tested = twins_of_tests(graphs, folds), sum(len(fold.test) for fold in folds)
+    if twins:
+        note(f"{graphs.name}: {twins_in_words(twins, tested)}")
+    answer = {**summaries[0], "graphs": len(graphs), "test_twins": twins}
     if len(results) == 2:
         compared = corrected_t_test(results[0].folds - results[1].folds, _test_ratio(folds))
         answer |= {"other": summaries[1], "comparison": {"models": list(plan.models), **compared.__dict__}}
@@ -215,7 +219,7 @@ def in_words(answer: dict[str, Any]) -> dict[str, str]:
         told |= {f"{name} of the other": text for name, text in _model_in_words(answer["other"]).items()}
         p = "" if found["p_value"] is None else f", p = {found['p_value']:.3g}"
         told["difference"] = difference(found, METRICS[answer["metric"]]) + p
-    return told | {name: str(answer[name]) for name in ("graphs", "report") if name in answer}
+    return told | {name: str(answer[name]) for name in ("graphs", "test_twins", "report") if name in answer}
 
 
 def _model_in_words(answer: dict[str, Any]) -> dict[str, str]:

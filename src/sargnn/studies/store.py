@@ -10,11 +10,9 @@ cluster (see :mod:`sargnn.studies.engine`), not through a network folder.
 
 from __future__ import annotations
 
-import errno
 import gzip
 import json
 import os
-import platform
 import sqlite3
 import threading
 import time
@@ -23,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -31,6 +29,8 @@ from uuid import uuid4
 
 from sargnn.errors import InputError
 from sargnn.files import write_file
+from sargnn.processes import host, is_gone
+from sargnn.reading import read_bytes, require_regular
 
 __all__ = ["Job", "Record", "Row", "Store", "job_id", "read_rows", "to_json"]
 
@@ -153,7 +153,7 @@ class Store(AbstractContextManager["Store"]):
             for job in jobs:
                 if self._is_finished(job.id) or self._is_claimed(job.id):
                     continue
-                claim = (job.id, self._owner, _host(), os.getpid(), time.time())
+                claim = (job.id, self._owner, host(), os.getpid(), time.time())
                 self._db.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?)", claim)
                 claimed.append(job)
         if claimed and self._heartbeat is None:
@@ -216,8 +216,8 @@ class Store(AbstractContextManager["Store"]):
     def _is_claimed(self, id: str) -> bool:
         claims = self._db.execute("SELECT owner, host, pid, heartbeat FROM claims WHERE id = ?", (id,))
         return any(
-            owner == self._owner or (time.time() - heartbeat < STALE_SECONDS and not _is_gone(host, pid))
-            for owner, host, pid, heartbeat in claims
+            owner == self._owner or (time.time() - heartbeat < STALE_SECONDS and not is_gone(at, pid))
+            for owner, at, pid, heartbeat in claims
         )
 
     def _beat(self) -> None:
@@ -260,7 +260,7 @@ def _merge(record: Record) -> Row:
 def read_rows(path: Path) -> Iterator[Record]:
     """What :meth:`Store.export` wrote."""
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
         lines = (gzip.decompress(content) if path.suffix == ".gz" else content).decode().splitlines()
     except (OSError, ValueError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot read ({error})") from error
@@ -283,6 +283,8 @@ def _open(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{path}: cannot make its folder ({error.strerror})") from error
+    if path.exists():
+        require_regular(path)
     with _one_line(path), ExitStack() as stack:
         db = stack.enter_context(closing(_connect(path)))
         with db:
@@ -339,23 +341,3 @@ def _one_line(path: Path) -> Iterator[None]:
         if reason is None:
             raise
         raise InputError(f"{path}: {reason}") from error
-
-
-@cache
-def _host() -> str:
-    """Names what a process id is unique in: this boot of this machine and, in a container, its own processes."""
-    parts = [platform.node()]
-    with suppress(OSError):  # files of Linux
-        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
-        parts.append(os.readlink("/proc/self/ns/pid"))
-    return " ".join(parts)
-
-
-def _is_gone(host: str, pid: int) -> bool:
-    """Whether it is certain that no such process runs; on other machines it never is."""
-    if host == _host() and os.name == "posix":
-        try:
-            os.kill(pid, 0)  # signal 0 only asks
-        except OSError as error:
-            return error.errno == errno.ESRCH
-    return False

@@ -33,11 +33,16 @@ __all__ = [
     "fit_temperature",
     "reliability",
     "rising",
+    "temperature_of",
     "with_temperature",
 ]
 
 TEMPERATURES = (0.05, 20.0)
 """Where the temperature is looked for: held-out graphs that are all right, or all wrong, would have none."""
+
+
+ROUNDING = 1e-6
+"""How far beyond 0 and 1 a probability may be by rounding."""
 
 
 class Calibration(ABC):
@@ -84,6 +89,11 @@ class Calibration(ABC):
     ) -> dict[str, Any]:
         """How it does on other graphs: calibration error, coverage of the regions, and their mean size; with a
         ``spread`` also those of regions that use it."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int | None:
+        """How many outputs it is of, where it keeps something of each."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -162,15 +172,19 @@ class ClassCalibration(Calibration):
             **self.sizes(names, sets),
         }
 
+    @property
+    def outputs(self) -> None:
+        return None
+
     def to_json(self) -> dict[str, Any]:
         return {"temperature": self.temperature, "scores": self.scores.tolist()}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> ClassCalibration:
-        read = cls(float(content["temperature"]), rising(content["scores"]))
-        if not read.temperature > 0:
-            raise ValueError("expected a temperature above 0")
-        return read
+        scores = rising(content["scores"])
+        if len(scores) and not -ROUNDING <= scores[0] <= scores[-1] <= 1 + ROUNDING:
+            raise ValueError("expected scores from 0 to 1")
+        return cls(temperature_of(content["temperature"]), scores)
 
 
 def conformal_threshold(scores: np.ndarray, coverage: float) -> float:
@@ -192,10 +206,23 @@ def rising(scores: Any) -> np.ndarray:
     >>> rising([0.1, 0.5]).tolist()
     [0.1, 0.5]
     """
-    read = np.array(scores, dtype=np.float64)
+    numbers = isinstance(scores, list) and all(type(score) in (int, float) for score in scores)
+    read = np.array(scores if numbers else [np.nan], dtype=np.float64)
     if not (read.ndim == 1 and np.isfinite(read).all() and (np.diff(read) >= 0).all()):
         raise ValueError("expected finite scores in rising order")
     return read
+
+
+def temperature_of(value: Any) -> float:
+    """A temperature from a file; a ValueError if it is none that is ever fitted, such as NaN.
+
+    >>> temperature_of(1.5)
+    1.5
+    """
+    low, high = TEMPERATURES
+    if type(value) not in (int, float) or not low / 2 <= value <= high * 2:
+        raise ValueError(f"got a temperature of {value!r}, expected {low} to {high}")
+    return float(value)
 
 
 def fit_temperature(true: np.ndarray, probabilities: np.ndarray) -> float:

@@ -17,6 +17,7 @@ from sargnn.data.sources import require_two_classes
 from sargnn.errors import InputError
 from sargnn.tasks.calibration import ClassCalibration
 from sargnn.tasks.scores import CLASS_METRICS, Values, class_scores, intervals, resampled, resampled_classes
+from sargnn.tasks.target_columns import names_of
 from sargnn.tasks.task import Metric, Task, Verdict
 
 if TYPE_CHECKING:
@@ -192,4 +193,4 @@ class Classification(Task):
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Classification:
-        return cls(tuple(map(str, content["classes"])))
+        return cls(names_of(content["classes"]))

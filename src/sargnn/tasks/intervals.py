@@ -142,6 +142,10 @@ class IntervalCalibration(Calibration):
         inside = (known & (low <= targets) & (targets <= high)).sum(axis=0)
         return np.asarray(np.where(known.any(axis=0), inside / np.maximum(known.sum(axis=0), 1), np.nan))
 
+    @property
+    def outputs(self) -> int:
+        return len(self.targets)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "targets": [

@@ -22,7 +22,7 @@ from sargnn.tasks.scores import (
     resampled,
     resampled_classes,
 )
-from sargnn.tasks.target_columns import found_columns, mean_of_targets, require_targets
+from sargnn.tasks.target_columns import found_columns, mean_of_targets, names_of, require_targets
 from sargnn.tasks.target_sets import TargetCalibration
 from sargnn.tasks.task import Metric, Task, Verdict
 
@@ -264,7 +264,8 @@ class Multilabel(Task):
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Multilabel:
-        return cls(tuple(map(str, content["targets"])), tuple(map(str, content.get("left_out", ()))))
+        left_out = content.get("left_out") or []
+        return cls(names_of(content["targets"]), names_of(left_out) if left_out else ())
 
 
 def _counts(target: np.ndarray) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 from sargnn.tasks.intervals import IntervalCalibration
 from sargnn.tasks.scores import NUMBER_METRICS, Values, intervals, number_scores, resampled, resampled_numbers
-from sargnn.tasks.target_columns import found_columns, mean_of_targets, require_targets
+from sargnn.tasks.target_columns import found_columns, mean_of_targets, names_of, require_targets
 from sargnn.tasks.task import Task, Verdict
 
 if TYPE_CHECKING:
@@ -239,7 +240,10 @@ class Regression(Task):
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Regression:
         center, scale = (tuple(map(float, content[key])) for key in ("center", "scale"))
-        return cls(tuple(map(str, content["targets"])), center, scale, str(content["loss"]))
+        names, sound = names_of(content["targets"]), all(map(isfinite, (*center, *scale))) and min(scale, default=0) > 0
+        if not sound or not len(names) == len(center) == len(scale) or content["loss"] not in ("huber", "squared"):
+            raise InputError("got no sound center, scale and loss, expected finite numbers for each target")
+        return cls(names, center, scale, content["loss"])
 
 
 def _scores(target: np.ndarray, values: np.ndarray) -> Values:

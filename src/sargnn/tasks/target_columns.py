@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from sargnn.data.graphs import GraphSet
+from sargnn.data.problems import shown
 from sargnn.errors import InputError
 
-__all__ = ["are_binary", "found_columns", "mean_of_targets", "require_targets"]
+__all__ = ["are_binary", "found_columns", "mean_of_targets", "names_of", "require_targets"]
 
 
 def are_binary(targets: np.ndarray) -> bool:
@@ -52,6 +54,19 @@ def found_columns(graphs: GraphSet, names: Sequence[str], kind: str) -> np.ndarr
             raise InputError(f"{graphs.name}: got no target {name!r}, expected {expected}")
     order = [graphs.target_names.index(name) for name in names]
     return np.array(graphs.targets[:, order], np.float64)
+
+
+def names_of(content: Any) -> tuple[str, ...]:
+    """The names of the outputs of a saved model: texts, each once.
+
+    >>> names_of(["a", "b"])
+    ('a', 'b')
+    """
+    if not isinstance(content, list) or not content or not all(isinstance(name, str) for name in content):
+        raise InputError(f"got {shown(content, 80)}, expected a list of names")
+    if len(set(content)) < len(content):
+        raise InputError(f"got the names {shown(content, 80)}, expected every name once")
+    return tuple(content)
 
 
 def mean_of_targets(found: Sequence[dict[str, float | None]]) -> dict[str, float | None]:

@@ -20,6 +20,7 @@ from sargnn.tasks.calibration import (
     expected_calibration_error,
     fit_temperature,
     rising,
+    temperature_of,
     with_temperature,
 )
 
@@ -108,6 +109,10 @@ class TargetCalibration(Calibration):
             **self.sizes(names, sets),
         }
 
+    @property
+    def outputs(self) -> int:
+        return len(self.targets)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "targets": [
@@ -121,9 +126,7 @@ class TargetCalibration(Calibration):
         found = []
         for own in content["targets"]:
             negative, positive = own["scores"]
-            found.append(_Target(float(own["temperature"]), (rising(negative), rising(positive))))
-        if not all(own.temperature > 0 for own in found):
-            raise ValueError("expected temperatures above 0")
+            found.append(_Target(temperature_of(own["temperature"]), (rising(negative), rising(positive))))
         return cls(tuple(found))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 from sargnn.files import write_file
+from sargnn.reading import parse_json, read_text
 from sargnn.tasks import Task
 from sargnn.tasks.calibration import Calibration
 from sargnn.training.model_folder import WEIGHTS
@@ -56,14 +57,16 @@ def load_calibration(folder: Path, task: Task) -> Calibration:
     """
     path = folder / FILE
     try:
-        content: dict[str, Any] = json.loads(path.read_text())
+        content: dict[str, Any] = parse_json(read_text(path))
         if content["format"] != FORMAT:
             raise InputError(f"{path}: got another file, expected format {FORMAT!r}")
         calibration = kind_of(task).from_json(content)
+        if calibration.outputs not in (None, len(task.names)):
+            raise ValueError(f"got {calibration.outputs} targets, expected {len(task.names)}")
         weights = content["weights"]
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file, expected it to be made by: sargnn calibrate {folder} DATA") from error
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise InputError(f"{path}: not a readable calibration ({error})") from error
     if weights != _weights_in(folder):
         raise InputError(f"{path}: got the calibration of other weights, expected: sargnn calibrate {folder} DATA")

@@ -19,6 +19,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +31,14 @@ from safetensors.torch import save
 from torch import Tensor
 
 from sargnn.data.features.encoder import Encoder
+from sargnn.data.problems import shown
 from sargnn.data.roles import Roles
 from sargnn.errors import InputError
-from sargnn.files import is_leftover, write_csv, write_file
+from sargnn.files import is_leftover, is_part, write_csv, write_file
+from sargnn.limits import over
 from sargnn.nn.graph_model import GraphModel
+from sargnn.processes import FolderLock
+from sargnn.reading import integer_of, parse_json, read_text, require_regular
 from sargnn.tasks import task_from_json
 from sargnn.training.loop import TrainingState, snapshot
 from sargnn.training.progress import Row
@@ -40,13 +47,17 @@ from sargnn.training.trained_model import TrainedModel
 
 __all__ = [
     "load_checkpoint", "load_model", "prepare", "read_tensors", "read_training", "save_checkpoint", "save_config",
-    "save_history", "save_training", "save_weights", "write_tensors",
+    "save_history", "save_training", "save_weights", "take", "write_tensors",
 ]  # fmt: skip
 
 FORMAT = "sargnn.model/1"
 HEADER = "sargnn"
 CONFIG, WEIGHTS, TRAINING, CHECKPOINT = "config.json", "weights.safetensors", "training.json", "checkpoint.safetensors"
 HISTORY = "history.csv"
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+"""What the optimiser keeps of a parameter."""
+PROGRESS = {"epoch", "train_loss", "validation_loss", "learning_rate", "seconds"}
+"""What every row of a history has."""
 
 
 def load_model(folder: Path | str, device: torch.device | str = "cpu", *, model: str | None = None) -> TrainedModel:
@@ -64,7 +75,7 @@ def load_model(folder: Path | str, device: torch.device | str = "cpu", *, model:
     (3, 2)
     """
     folder = Path(folder)
-    trained = load_untrained(folder, model)
+    trained = load_untrained(folder, folder / WEIGHTS, model)
     read_training(folder)  # not needed to predict, but a folder without it is incomplete
     tensors, _ = read_tensors(folder / WEIGHTS)
     _set_weights(trained.model, tensors, folder / WEIGHTS)
@@ -72,8 +83,9 @@ def load_model(folder: Path | str, device: torch.device | str = "cpu", *, model:
     return trained
 
 
-def load_untrained(folder: Path, model: str | None = None) -> TrainedModel:
-    """The model of a folder's ``config.json`` with fresh weights; ``model`` as in :func:`load_model`."""
+def load_untrained(folder: Path, tensors: Path, model: str | None = None) -> TrainedModel:
+    """The model of a folder's ``config.json`` with fresh weights, if it can have those of the file ``tensors``;
+    ``model`` as in :func:`load_model`."""
     path = folder / CONFIG
     content = _read_json(path)
     try:
@@ -82,11 +94,27 @@ def load_untrained(folder: Path, model: str | None = None) -> TrainedModel:
         encoder = Encoder.from_json(content["encoder"])
         task = task_from_json(content)
         roles = Roles.from_json(content.get("roles", {}))
-    except (KeyError, TypeError, AttributeError) as error:
+        return TrainedModel.untrained(settings, encoder, task, roles, _budget_of(tensors))
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise InputError(f"{path}: got no valid field {error}, expected settings, encoder and classes") from error
     except InputError as error:
-        raise InputError(f"{path}: {error}") from error
-    return TrainedModel.untrained(settings, encoder, task, roles)
+        problem = str(error)
+        raise InputError(problem if problem.startswith(str(folder)) else f"{path}: {problem}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: got a value that no config has ({error})") from error
+
+
+def _budget_of(path: Path) -> Callable[[int, int], str]:
+    """No more than a file of tensors could hold: a model that does not fit its weights is not built to the end."""
+    with _opened(path) as file:
+        size, count = path.stat().st_size, len(file.keys())
+
+    def check(numbers: int, tensors: int) -> str:
+        if numbers <= size and tensors <= 4 * count + 64:  # a number is a byte or more; some parts are made twice
+            return ""
+        return f"got settings of a larger model than that of {path.name}, expected those it was trained with"
+
+    return check
 
 
 def _check_name(name: object, expected: str | None) -> None:
@@ -102,7 +130,7 @@ def prepare(folder: Path, resume: bool) -> bool:
     try:
         files = list(folder.iterdir()) if folder.exists() else []
         leftovers = [path for path in files if is_leftover(path)]
-        found = {path.name for path in files} - {path.name for path in leftovers}
+        found = {path.name for path in files if not is_part(path)}
         if found and not resume:
             raise InputError(f"{folder} is not empty: add --resume to continue it, or choose another --out")
         resumable = {CONFIG, CHECKPOINT} <= found
@@ -113,6 +141,17 @@ def prepare(folder: Path, resume: bool) -> bool:
     except OSError as error:
         raise InputError(f"{folder}: not a usable folder ({error.strerror or error})") from error
     return resumable
+
+
+def take(folder: Path) -> FolderLock | None:
+    """Make a new folder that this process alone writes to; refused if another was faster."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FolderLock.of(folder)
+    except OSError as error:
+        raise InputError(f"{folder}: not a usable folder ({error.strerror or error})") from error
+    prepare(folder, resume=False)
+    return lock
 
 
 def save_config(folder: Path, trained: TrainedModel) -> None:
@@ -149,9 +188,12 @@ def read_training(folder: Path) -> dict[str, Any]:
     path = folder / TRAINING
     content = _read_json(path)
     try:
-        graphs, _ = content["data"]["graphs"], content["data"]["fingerprint"]
-        split = [content["split"][part] for part in ("train", "validation", "test")]
-        valid = all(type(index) is int and 0 <= index < graphs for part in split for index in part)
+        graphs, named = content["data"]["graphs"], [content["data"][name] for name in ("name", "fingerprint")]
+        indices = [index for part in ("train", "validation", "test") for index in content["split"][part]]
+        valid = all(type(index) is int and 0 <= index < graphs for index in indices) and type(graphs) is int
+        valid = valid and len(set(indices)) == len(indices)
+        notes, history = content.get("notes", []), content.get("history", [])
+        valid = valid and all(isinstance(text, str) for text in (*named, *notes)) and isinstance(history, list)
     except (KeyError, TypeError):
         valid = False
     if not valid:
@@ -177,16 +219,47 @@ def load_checkpoint(folder: Path, state: TrainingState) -> None:
     parts: dict[str, dict[str, Tensor]] = {"last": {}, "best": {}, "adam": {}}
     for key, value in tensors.items():
         kind, _, name = key.partition("/")
-        parts.setdefault(kind, {})[name] = value
+        if kind not in parts:
+            raise InputError(f"{path}: got a tensor {shown(key)}, expected only last, best and adam")
+        parts[kind][name] = value
+    _check_tensors(_moments_of(state.model, parts["adam"]), parts["adam"], path)
+    best_epoch, history = _progress_of(words, path)
     _set_weights(state.model, parts["best"], path)
     state.best_weights = snapshot(state.model)
     _set_weights(state.model, parts["last"], path)
     for name, parameter in state.model.named_parameters():
-        keys = [key for key in ("step", "exp_avg", "exp_avg_sq") if f"{key}/{name}" in parts["adam"]]
-        if keys:
-            moments = {key: parts["adam"][f"{key}/{name}"].to(parameter.device).clone() for key in keys}
-            state.optimizer.state[parameter] = moments
-    state.best_epoch, state.history = int(words["best_epoch"]), json.loads(words["history"])
+        if f"step/{name}" in parts["adam"]:
+            own = {key: parts["adam"][f"{key}/{name}"].to(parameter.device).clone() for key in MOMENTS}
+            state.optimizer.state[parameter] = own
+    state.best_epoch, state.history = best_epoch, history
+
+
+def _moments_of(model: GraphModel, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What the optimiser keeps of the parameters that have learned already, as far as type and shape go."""
+    learned = {
+        name: value for name, value in model.named_parameters() if any(f"{key}/{name}" in found for key in MOMENTS)
+    }
+    return {
+        f"{key}/{name}": torch.zeros(()) if key == "step" else value
+        for name, value in learned.items()
+        for key in MOMENTS
+    }
+
+
+def _progress_of(words: Mapping[str, Any], path: Path) -> tuple[int, list[Row]]:
+    """The best epoch and the history, one row of numbers for each epoch."""
+    try:
+        best, history = integer_of(words["best_epoch"]), parse_json(words["history"])
+        columns = list(history[0]) if history else []
+        sound = 0 <= best <= len(history) and {*columns, *(() if history else PROGRESS)} >= PROGRESS
+        for epoch, row in enumerate(history, 1):
+            numbers = all(value is None or (type(value) in (int, float) and isfinite(value)) for value in row.values())
+            sound = sound and list(row) == columns and row["epoch"] == epoch and numbers
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        sound = False
+    if not sound:
+        raise InputError(f"{path}: got no valid best_epoch and history, expected those of sargnn train")
+    return best, history
 
 
 def weights_of(model: GraphModel) -> dict[str, Tensor]:
@@ -201,15 +274,26 @@ def _set_weights(model: GraphModel, tensors: dict[str, Tensor], path: Path) -> N
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     named = dict([*model.named_parameters(), *model.named_buffers()])
-    for name in sorted(named.keys() ^ tensors.keys()):
-        got, expected = ("no", "a") if name in named else ("a", "no")
-        raise InputError(f"{path}: got {got} tensor '{name}', expected {expected} such tensor for this config.json")
+    _check_tensors(named, tensors, path)
     with torch.no_grad():
         for name, value in named.items():
-            if value.shape != tensors[name].shape:
-                shape = list(tensors[name].shape)
-                raise InputError(f"{path}: got shape {shape} of '{name}', expected {list(value.shape)}")
             value.copy_(tensors[name])
+
+
+def _check_tensors(expected: Mapping[str, Tensor], tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Refuse other names, shapes or types than expected, and what is no finite number, before anything is used: code
+    that is not Python's does not look twice."""
+    for name in sorted(expected.keys() ^ tensors.keys()):
+        got, wanted = ("no", "a") if name in expected else ("a", "no")
+        raise InputError(f"{path}: got {got} tensor {shown(name, 80)}, expected {wanted} such tensor for this {CONFIG}")
+    for name, value in expected.items():
+        found = tensors[name]
+        if found.shape != value.shape:
+            raise InputError(f"{path}: got shape {list(found.shape)} of '{name}', expected {list(value.shape)}")
+        if found.dtype != value.dtype:
+            raise InputError(f"{path}: got {found.dtype} in '{name}', expected {value.dtype}")
+        if found.is_floating_point() and not found.isfinite().all():
+            raise InputError(f"{path}: got a weight that is no finite number in '{name}', expected finite weights")
 
 
 def write_tensors(
@@ -224,14 +308,9 @@ def write_tensors(
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The tensors and the metadata of a file that is undamaged and belongs to the config beside it."""
-    try:
-        with safe_open(path, framework="pt", device="cpu") as file:
-            words = json.loads((file.metadata() or {}).get(HEADER, "{}"))
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file, expected a model folder written by sargnn train") from error
-    except (SafetensorError, OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not a readable safetensors file ({error})") from error
+    with _opened(path) as file:
+        words = parse_json((file.metadata() or {}).get(HEADER, "{}"))
+        tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
     if not isinstance(words, dict) or words.get("format") != FORMAT:
         raise InputError(f"{path}: got another file, expected format {FORMAT!r}")
     if words.pop("checksum", None) != _checksum(tensors, words):
@@ -239,6 +318,22 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     if words.get("config") != _identity(_read_json(path.parent / CONFIG)):
         raise InputError(f"{path}: got weights of another {CONFIG}, expected those of the one beside it")
     return tensors, words
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """A file of tensors; errors in the block are about the file."""
+    try:
+        if problem := over("parameters", require_regular(path).st_size // 16, "numbers"):
+            raise InputError(f"{path}: {problem}")
+        with safe_open(path, framework="pt", device="cpu") as file:
+            yield file
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file, expected a model folder written by sargnn train") from error
+    except InputError:
+        raise
+    except (SafetensorError, OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not a readable safetensors file ({' '.join(str(error).split())[:200]})") from error
 
 
 def _checksum(tensors: dict[str, Tensor], words: dict[str, str]) -> str:
@@ -259,7 +354,7 @@ def _identity(config: dict[str, Any]) -> str:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text())
+        content = parse_json(read_text(path, "json"))
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file, expected a model folder written by sargnn train") from error
     except (OSError, ValueError, RecursionError) as error:

@@ -13,6 +13,7 @@ import torch
 
 from sargnn import metrics
 from sargnn.batching.tensor_set import TensorSet
+from sargnn.data.duplicates import twins_in_words, twins_of_tests
 from sargnn.data.features.encoder import Encoder
 from sargnn.data.graphs import PARTS, GraphSet
 from sargnn.data.roles import USUAL
@@ -20,6 +21,7 @@ from sargnn.data.splits import Fold, holdout, official
 from sargnn.errors import InputError
 from sargnn.files import write_file
 from sargnn.pages.training_report import render
+from sargnn.processes import FolderLock
 from sargnn.tasks import Task, task_of
 from sargnn.tasks.calibration import Calibration
 from sargnn.training import model_folder
@@ -89,6 +91,8 @@ class TrainingRun:
     """Of the best weights for all graphs."""
     calibration: Calibration | None = None
     """Fitted on the validation graphs, if there are any."""
+    lock: FolderLock | None = None
+    """Of the folder: while the run lasts, no other process writes to it."""
 
     @classmethod
     def start(
@@ -109,6 +113,7 @@ class TrainingRun:
         hold-out of 10 % and 10 % drawn from the seed. ``task``: by default that of the targets of the graphs.
         """
         folder = None if folder is None else Path(folder)
+        lock = None if folder is None or not folder.is_dir() else FolderLock.of(folder)
         task = task or task_of(graphs)
         check_monitor(task, settings.training)
         targets = task.targets(graphs)
@@ -130,6 +135,8 @@ class TrainingRun:
         if resumed is not None:
             model_folder.load_checkpoint(resumed, state)
         if folder is not None:
+            run.notes += filter(None, [twins_in_words(run.test_twins, len(fold.test))])
+            run.lock = lock or model_folder.take(folder)
             model_folder.save_config(folder, trained)
             model_folder.save_training(folder, run.record("started"))
         return run
@@ -162,6 +169,7 @@ class TrainingRun:
         if self.folder is not None:
             record, reference = self.record("finished"), self.trust_reference
             save_run(self.folder, self.trained, record, self.calibration, self.page, reference)
+            self.lock = None
         return self
 
     @property
@@ -173,6 +181,11 @@ class TrainingRun:
     def trust_reference(self) -> TrustReference:
         """What new graphs are compared with, to tell how far they are from the training graphs."""
         return TrustReference.of(self.trained, self.graphs, self.fold.train, self.data)
+
+    @cached_property
+    def test_twins(self) -> int:
+        """Test graphs that equal a training or validation graph."""
+        return twins_of_tests(self.graphs, [self.fold])
 
     @cached_property
     def parts(self) -> dict[str, np.ndarray]:
@@ -228,7 +241,8 @@ def save_run(
 
 def _same_run(folder: Path, graphs: GraphSet, settings: Settings, fold: Fold) -> TrainedModel:
     """The model of ``folder``; its graphs, fold and settings (except the number of epochs) must be these."""
-    trained = model_folder.load_untrained(folder, settings.name if ":" in settings.name else None)
+    name = settings.name if ":" in settings.name else None
+    trained = model_folder.load_untrained(folder, folder / model_folder.CHECKPOINT, name)
     record = model_folder.read_training(folder)
     if record["data"]["fingerprint"] != graphs.fingerprint:
         raise InputError(

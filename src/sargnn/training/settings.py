@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import tomllib
 import types
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from sargnn.data.features.encodings import DataConfig
 from sargnn.errors import InputError
+from sargnn.reading import number_of, parse_json, read_text
 from sargnn.systems import find_system
 from sargnn.training.loop import TrainingConfig
 
@@ -115,8 +115,8 @@ def read_settings(
 def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
     """A TOML or JSON file with tables model, data and training, and the system's ``name``."""
     try:
-        text = path.read_text()
-        content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        text = read_text(path, "json")
+        content = parse_json(text) if path.suffix == ".json" else tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"--config: cannot read {path} ({error})") from error
     if not isinstance(content, dict):
@@ -210,6 +210,8 @@ def _scalar(key: str, value: Any, hint: Any) -> Any:
         return value
     if hint is not str and isinstance(value, int | float | str) and not isinstance(value, bool):
         with suppress(ValueError, OverflowError):
+            if isinstance(value, str):
+                number_of(value)
             number = hint(value)
             if isfinite(number) and (isinstance(value, str) or number == value):
                 return number

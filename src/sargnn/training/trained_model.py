@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,6 +19,7 @@ from sargnn.data.sources import Source, read
 from sargnn.errors import InputError
 from sargnn.explain.effects import outputs_without_each_node
 from sargnn.explain.maps import chunks, combine, inference, node_saliency
+from sargnn.nn.budget import built_within, within_limits
 from sargnn.nn.graph_model import GraphModel
 from sargnn.systems import find_system
 from sargnn.tasks import Task
@@ -100,9 +102,16 @@ class TrainedModel:
     """What the columns of the input were for, so that other commands find them again."""
 
     @classmethod
-    def untrained(cls, settings: Settings, encoder: Encoder, task: Task, roles: Roles = USUAL) -> TrainedModel:
-        """The model of ``settings`` with weights drawn from its seed."""
-        with torch.random.fork_rng(devices=[]):
+    def untrained(
+        cls,
+        settings: Settings,
+        encoder: Encoder,
+        task: Task,
+        roles: Roles = USUAL,
+        budget: Callable[[int, int], str] = within_limits,
+    ) -> TrainedModel:
+        """The model of ``settings`` with weights drawn from its seed, no larger than the ``budget`` says."""
+        with torch.random.fork_rng(devices=[]), built_within(budget):
             torch.manual_seed(settings.training.seed)
             widths = {"edge_inputs": encoder.edge_width, "graph_inputs": encoder.graph_width}
             model = find_system(settings.name).model.build(settings.model, encoder.width, task.outputs, **widths)
@@ -144,7 +153,8 @@ class TrainedModel:
         outputs, saliency, members = predict_outputs(self.model, data, np.arange(len(data)))
         if not (finite := outputs.isfinite().all(1)).all():
             got = f"got no finite scores for {int((~finite).sum())} of {len(data)} graphs"
-            raise InputError(f"{got}, expected inputs within the training range")
+            some = "inputs within the training range" if finite.any() else "a model and inputs that give some"
+            raise InputError(f"{got}, expected {some}")
         layers = np.empty((len(saliency), data.sizes.sum()))
         for layer, values in zip(layers, saliency, strict=True):
             layer[:] = values.cpu().numpy()

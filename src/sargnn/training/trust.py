@@ -28,6 +28,7 @@ from sargnn.data.scaffolds import scaffolds
 from sargnn.data.set_chunks import Element, SetChunks
 from sargnn.data.sources import Source
 from sargnn.errors import InputError
+from sargnn.reading import parse_json
 from sargnn.training.model_folder import WEIGHTS, read_tensors, write_tensors
 from sargnn.training.neighbours import nearest_molecules, nearest_vectors
 from sargnn.training.trained_model import Prediction, TrainedModel
@@ -186,12 +187,21 @@ def load_trust(folder: Path | str, trained: TrainedModel) -> TrustReference:
     tensors, words = read_tensors(path)
     if words.get("weights") != _weights_in(Path(folder)):
         raise InputError(f"{path}: got the training graphs of other weights; {again}")
-    by: Literal["fingerprints", "vectors"] = "vectors" if words["by"] == "vectors" else "fingerprints"
-    names, known, categories = (json.loads(words[name]) for name in ("names", "scaffolds", "categories"))
-    return TrustReference(
-        trained, by, tensors["points"].numpy(), tuple(names), tensors["distances"].numpy(), tuple(known),
-        {of: tuple(own) for of, own in categories.items()},
-    )  # fmt: skip
+    by: Literal["fingerprints", "vectors"] = "vectors" if words.get("by") == "vectors" else "fingerprints"
+    try:
+        names, known, categories = (parse_json(words[name]) for name in ("names", "scaffolds", "categories"))
+        points, distances = tensors["points"].numpy(), tensors["distances"].numpy()
+        texts = [*names, *known, *(text for of in ELEMENTS for text in categories[of])]
+        sound = (points.ndim, distances.ndim) == (2, 1) and len(points) == len(names) > 0
+        sound &= points.dtype == (np.float32 if by == "vectors" else np.uint8) and distances.dtype == np.float64
+        sound &= bool(np.isfinite(points).all() and np.isfinite(distances).all())
+        sound &= all(isinstance(text, str) for text in texts)
+    except (KeyError, TypeError, ValueError, RecursionError):
+        sound = False
+    if not sound:
+        raise InputError(f"{path}: got no sound points, distances and names, expected those of sargnn train; {again}")
+    own: dict[str, tuple[str, ...]] = {of: tuple(categories[of]) for of in ELEMENTS}
+    return TrustReference(trained, by, points, tuple(names), distances, tuple(known), own)
 
 
 def _fingerprints(smiles: Sequence[str]) -> np.ndarray | None:

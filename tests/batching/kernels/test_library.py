@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -59,7 +60,7 @@ def test_compiled_once_for_each_type_of_number(cache: Path, calls: Callable[[], 
         assert library(dtype) is not None
         assert calls() == made
         library.cache_clear()  # as another process would begin
-    assert files(cache) == [".so", ".so"]
+    assert files(cache) == [".sha256", ".sha256", ".so", ".so"]
 
 
 def test_another_compiler_makes_another_library(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +68,7 @@ def test_another_compiler_makes_another_library(cache: Path, tmp_path: Path, mon
         monkeypatch.setenv("CC", script(tmp_path / name, 'exec $REAL "$@"'))
         library.cache_clear()
         assert library(torch.float32) is not None
-    assert files(cache) == [".so", ".so"]
+    assert files(cache) == [".sha256", ".sha256", ".so", ".so"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems have other rights")
@@ -77,13 +78,57 @@ def test_nothing_is_loaded_from_a_folder_that_others_can_write_to(cache: Path) -
     library.cache_clear()
     cache.chmod(0o777)
     assert library(torch.float32) is None
+    library.cache_clear()
+    cache.chmod(0o700)
+    cache.parent.chmod(0o777)
+    assert library(torch.float32) is None
+
+
+PARTS = {
+    "cut in the middle": lambda so: so.write_bytes(so.read_bytes()[: so.stat().st_size // 2]),
+    "cut at a page": lambda so: so.write_bytes(so.read_bytes()[:4096]),
+    "padded": lambda so: so.write_bytes(so.read_bytes() + b"x"),
+    "one bit": lambda so: so.write_bytes(so.read_bytes()[:-9] + b"!" + so.read_bytes()[-8:]),
+    "that others can write to": lambda so: so.chmod(0o666),
+    "without a seal": lambda so: so.with_suffix(".sha256").unlink(),
+    "with the seal of another": lambda so: so.with_suffix(".sha256").write_text("7 abc\n"),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_library_that_is_not_what_was_written_is_not_loaded(
+    part: str, cache: Path, calls: Callable[[], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To load a part of a library, and to reach its end, is no exception but the end of the process."""
+    assert library(torch.float32) is not None
+    other = Path(shutil.copytree(cache, tmp_path / "other" / "sargnn" / "kernels"))  # this process has loaded the first
+    (whole,) = other.glob("*.so")
+    content = whole.read_bytes()
+    PARTS[part](whole)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+    library.cache_clear()
+    assert library(torch.float32) is not None
+    assert calls() == 2
+    assert whole.read_bytes() == content
+    assert files(other) == [".sha256", ".so"]
+
+
+def test_a_link_to_a_library_is_not_followed(cache: Path, calls: Callable[[], int], tmp_path: Path) -> None:
+    assert library(torch.float32) is not None
+    (whole,) = cache.glob("*.so")
+    whole.rename(tmp_path / "elsewhere.so")
+    whole.symlink_to(tmp_path / "elsewhere.so")
+    library.cache_clear()
+    assert library(torch.float32) is not None
+    assert calls() == 2
+    assert not whole.is_symlink()
 
 
 def test_a_damaged_library_is_made_again(
     cache: Path, calls: Callable[[], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert library(torch.float32) is not None
-    [whole] = cache.iterdir()
+    [whole] = cache.glob("*.so")
     damaged = tmp_path / "other" / "sargnn" / "kernels" / whole.name  # elsewhere: this process has loaded the whole one
     damaged.parent.mkdir(parents=True, mode=0o700)
     damaged.write_bytes(b"not a library")
@@ -132,7 +177,7 @@ def test_two_processes_that_compile_at_once_end_with_one_file(cache: Path, tmp_p
     both = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [process.communicate()[0] for process in both] == ["[[20.0], [100.0]]\n"] * 2
     assert len(list(begun.iterdir())) == 2
-    assert files(cache) == [".so"]
+    assert files(cache) == [".sha256", ".so"]
 
 
 # ------------------------------------------------------------------------------------------------------- done without

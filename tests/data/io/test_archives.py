@@ -111,10 +111,12 @@ def test_paths_that_lead_outside_are_refused(name: str, plain: Path) -> None:
 
 
 def test_bombs_are_refused(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sargnn.data.io.archives.UNPACKED_LIMIT", 100)
-    with pytest.raises(InputError, match="more bytes when unpacked than the 100 allowed"):
+    monkeypatch.setenv("SARGNN_LIMITS", "unpacked=100")
+    size = plain.stat().st_size
+    told = rf"expected at most 100 \(SARGNN_LIMITS=unpacked={size} allows them\)"
+    with pytest.raises(InputError, match=f"got {size} bytes or more when unpacked, {told}"):
         load(packed_gzip(plain))
-    with pytest.raises(InputError, match="more bytes when unpacked than the 100 allowed"):
+    with pytest.raises(InputError, match=f"got {size} bytes when unpacked, {told}"):
         load(packed_zip(plain, "graphs.jsonl"))
 
 

@@ -8,6 +8,7 @@ import logging
 import os
 import platform
 import shlex
+import stat
 import subprocess
 import tempfile
 from contextlib import suppress
@@ -15,6 +16,9 @@ from functools import cache
 from pathlib import Path
 
 import torch
+
+from sargnn.errors import InputError
+from sargnn.files import write_file
 
 __all__ = ["library"]
 
@@ -45,15 +49,48 @@ def _loaded(command: list[str]) -> ctypes.CDLL:
     """The library that this command compiles, from the cache if it is there and intact."""
     made_of = (SOURCE.read_bytes(), *map(str.encode, command), _processor())
     path = _own_folder() / f"{hashlib.sha256(b'|'.join(made_of)).hexdigest()[:16]}.so"
-    if path.exists():
+    if _is_whole(path):
         with suppress(OSError):
             return ctypes.CDLL(str(path))
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         made = Path(folder) / path.name
         arguments = [*command, str(SOURCE), "-o", str(made), "-lm"]
         subprocess.run(arguments, check=True, capture_output=True, timeout=300)
-        made.replace(path)  # two processes that compile at the same time make the same file
-    return ctypes.CDLL(str(path))
+        content = made.read_bytes()
+        library = ctypes.CDLL(str(made))  # what cannot be loaded is not kept
+    _keep(path, content)
+    return library
+
+
+def _keep(path: Path, content: bytes) -> None:
+    """Put a library into the cache, flushed to disk before it has its name, and then its size and hash beside it. Two
+    processes that compile at the same time make the same files."""
+    try:
+        write_file(path, content)
+        path.chmod(0o600)
+        write_file(_seal(path), _words(content))
+    except InputError as error:
+        raise OSError(str(error)) from error
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a library is all that was written: a part of one would end the process when its code is reached."""
+    try:
+        for file in (path, _seal(path)):
+            found = file.lstat()
+            if not stat.S_ISREG(found.st_mode) or not _is_own(found):
+                return False
+        return _seal(path).read_text() == _words(path.read_bytes())
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _seal(path: Path) -> Path:
+    return path.with_suffix(".sha256")
+
+
+def _words(content: bytes) -> str:
+    return f"{len(content)} {hashlib.sha256(content).hexdigest()}\n"
 
 
 def _own_folder() -> Path:
@@ -61,10 +98,26 @@ def _own_folder() -> Path:
     is in it is executed."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sargnn" / "kernels"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = folder.stat()
-    if os.name == "posix" and (found.st_uid != os.getuid() or found.st_mode & 0o022):
+    folder = folder.resolve()
+    if not _is_own(folder.stat()):
         raise OSError(f"{folder}: got a folder that others can write to, expected one of this user alone")
+    for parent in folder.parents:
+        if not _is_safe(parent.stat()):
+            raise OSError(f"{parent}: got a folder that others can write to, expected none above {folder}")
     return folder
+
+
+def _is_own(found: os.stat_result) -> bool:
+    """Whether only this user can change it."""
+    return os.name != "posix" or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
+
+
+def _is_safe(found: os.stat_result) -> bool:
+    """Whether nobody but this user and the system can put something else in its place; where a folder is sticky, as
+    that of temporary files, everyone can add files and nobody can replace those of others."""
+    if os.name != "posix":
+        return True
+    return found.st_uid in (0, os.getuid()) and (not found.st_mode & 0o022 or bool(found.st_mode & stat.S_ISVTX))
 
 
 def _processor() -> bytes:

@@ -11,11 +11,12 @@ import numpy as np
 from sargnn.data.graphs import GraphSet
 from sargnn.data.set_chunks import SetChunks
 from sargnn.errors import InputError
+from sargnn.limits import over
 
 if TYPE_CHECKING:
     from sargnn.data.features.encodings import DataConfig
 
-__all__ = ["Encoding", "check_each", "check_number"]
+__all__ = ["Encoding", "check_columns", "check_each", "check_number"]
 
 
 class Encoding(ABC):
@@ -44,6 +45,12 @@ def check_each(names: tuple[str, ...], known: tuple[str, ...], where: str, *, on
             raise InputError(f"{where}: got {name!r}, expected one of {', '.join(known)}{hint}")
     if once and len(set(names)) < len(names):
         raise InputError(f"{where}: got {', '.join(names)}, expected each name once")
+
+
+def check_columns(field: str, value: int) -> None:
+    """Refuse more columns in one block of inputs than are allowed."""
+    if problem := over("inputs", value, "columns of inputs"):
+        raise InputError(f"{field}: {problem}")
 
 
 def check_number(field: str, value: int | float, least: int, most: int | None = None) -> None:

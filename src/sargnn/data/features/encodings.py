@@ -27,7 +27,7 @@ from typing import Literal
 
 import numpy as np
 
-from sargnn.data.features.base import Encoding, check_each, check_number
+from sargnn.data.features.base import Encoding, check_columns, check_each, check_number
 from sargnn.data.features.component_features import (
     DENSE_NODES,
     laplacian_vectors,
@@ -89,6 +89,8 @@ class DataConfig:
         check_each(self.graph_encodings, tuple(GRAPH_ENCODINGS), "data.graph_encodings", once=True)
         check_number("data.rare_labels", self.rare_labels, 0)
         check_number("data.walk_steps", self.walk_steps, 1)
+        check_columns("data.walk_steps", self.walk_steps)
+        check_columns("data.max_degree", self.max_degree or 0)
         check_number("data.laplacian_vectors", self.laplacian_vectors, 1, DENSE_NODES - 1)
         if self.max_degree is not None and self.max_degree < 1:
             raise InputError(f"data.max_degree: got {self.max_degree}, expected 1 or more, or none")
@@ -109,7 +111,8 @@ class Labels(Encoding):
 
     def __post_init__(self) -> None:
         if not self.names or len(set(self.names)) < len(self.names):
-            raise InputError(f"names: got {list(self.names)}, expected one or more, each once")
+            raise InputError(f"names: got {shown(list(self.names), 80)}, expected one or more, each once")
+        check_columns("labels", len(self.names))
 
     @classmethod
     def fit(cls, config: DataConfig, training: SetChunks, of: Literal["node", "edge"] = "node") -> Labels:
@@ -166,6 +169,7 @@ class Attributes(Encoding):
             raise InputError(f"got {len(self.mean)} means and {len(self.std)} deviations, expected as many")
         if len(self.names) not in (0, len(self.mean)):
             raise InputError(f"got {len(self.names)} names, expected {len(self.mean)}")
+        check_columns("attributes", len(self.mean))
         check_number("std", min(self.std), 0)
 
     @classmethod
@@ -202,6 +206,7 @@ class Degree(Encoding):
 
     def __post_init__(self) -> None:
         check_number("max_degree", self.max_degree, 0)
+        check_columns("data.max_degree", self.max_degree)
 
     @classmethod
     def fit(cls, config: DataConfig, training: SetChunks) -> Degree:
@@ -257,6 +262,7 @@ class RandomWalk(Encoding):
 
     def __post_init__(self) -> None:
         check_number("steps", self.steps, 1)
+        check_columns("data.walk_steps", self.steps)
 
     @classmethod
     def fit(cls, config: DataConfig, training: SetChunks) -> RandomWalk:

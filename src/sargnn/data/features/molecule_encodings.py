@@ -80,8 +80,9 @@ class Morgan(Encoding):
     of = "graph"
 
     def __post_init__(self) -> None:
-        check_number("radius", self.radius, 0)
+        check_number("radius", self.radius, 0, 16)
         check_number("columns", len(self.std), 1)
+        check_columns("columns", len(self.std))
         check_number("std", min(self.std), 0)
 
     @classmethod

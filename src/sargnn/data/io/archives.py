@@ -10,13 +10,14 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from sargnn.data.io.tu import UNPACKED_LIMIT, refuse_unsafe
+from sargnn.data.io.zips import Unpacking, members_of
 from sargnn.data.problems import InputErrors, Problems, refused
 from sargnn.errors import InputError
+from sargnn.reading import open_regular
 
 __all__ = ["is_archive", "unpacked"]
 
@@ -25,10 +26,11 @@ def is_archive(path: Path) -> bool:
     """Whether a file is a gzip, or a zip that holds something else than a TU set."""
     if path.suffix.lower() == ".gz":
         return True
-    if path.suffix.lower() != ".zip" or not zipfile.is_zipfile(path):
+    if path.suffix.lower() != ".zip":
         return False
-    with zipfile.ZipFile(path) as opened:
+    with open_regular(path) as file, suppress(zipfile.BadZipFile), zipfile.ZipFile(file) as opened:
         return not any(name.endswith("_A.txt") for name in opened.namelist())
+    return False
 
 
 @contextmanager
@@ -54,8 +56,8 @@ def _named(text: str | None, folder: str, archive: Path) -> str | None:
 
 def _unpack_gzip(path: Path, folder: Path) -> Path:
     try:
-        with gzip.open(path) as packed:
-            _copy(packed.read, folder / path.stem, path)
+        with open_regular(path) as file, gzip.open(file) as packed:
+            _copy(packed.read, folder / path.stem, Unpacking(str(path), path.stat().st_size))
     except (OSError, EOFError, zlib.error) as error:
         raise refused(f"not a readable gzip ({error})", path) from error
     return folder / path.stem
@@ -64,14 +66,13 @@ def _unpack_gzip(path: Path, folder: Path) -> Path:
 def _unpack_zip(path: Path, folder: Path) -> Path:
     """The one file of a zip, or the folder that holds all of its files; what starts with a dot is no data."""
     try:
-        with zipfile.ZipFile(path) as opened:
-            refuse_unsafe(opened.infolist(), str(path))
-            names = [PurePosixPath(name) for name in opened.namelist() if not name.endswith("/")]
-            members = [name for name in names if not any(part.startswith((".", "__MACOSX")) for part in name.parts)]
+        with open_regular(path) as file, zipfile.ZipFile(file) as opened:
+            found, unpacking = members_of(opened, str(path)), Unpacking(str(path), path.stat().st_size)
+            members = [name for name in found if not any(part.startswith((".", "__MACOSX")) for part in name.parts)]
             for name in members:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                with opened.open(str(name)) as packed:
-                    _copy(packed.read, folder / name, path)
+                with opened.open(found[name]) as packed:
+                    _copy(packed.read, folder / name, unpacking)
     except InputError:
         raise
     except Exception as error:  # a damaged zip raises almost anything: zlib, struct, encoding, OS errors, ...
@@ -88,10 +89,8 @@ def _common_folder(names: list[PurePosixPath]) -> PurePosixPath:
     return first
 
 
-def _copy(read: Callable[[int], bytes], to: Path, archive: Path) -> None:
-    """Unpack to a file, or refuse what grows beyond the limit: what an archive declares may be a lie."""
+def _copy(read: Callable[[int], bytes], to: Path, unpacking: Unpacking) -> None:
+    """Unpack to a file."""
     with to.open("wb") as file:
-        while block := read(1 << 20):
-            if file.tell() + len(block) > UNPACKED_LIMIT:
-                raise refused(f"got more bytes when unpacked than the {UNPACKED_LIMIT} allowed", archive)
+        for block in unpacking.blocks(read):
             file.write(block)

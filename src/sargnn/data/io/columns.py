@@ -173,7 +173,7 @@ class Column:
         try:
             if kinds <= {int, float, bool}:
                 return np.array(values, dtype=np.float64)
-            if self.cells and kinds == {str} and "_" not in "".join(values):  # Python reads 1_0 as 10
+            if self.cells and kinds == {str} and _is_plain("".join(values)):
                 return np.fromiter(map(float, values), np.float64, len(values))
         except (ValueError, OverflowError):
             pass
@@ -285,6 +285,11 @@ class Column:
     def _fill_up(self, array: GrowingArray, value: int | float) -> None:
         """Rows that were added while this kind of value had not come yet."""
         array.fill(self._rows - len(array), value)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether Python reads the numbers in a text as people do: it takes 1_0 for 10, and digits of any script."""
+    return "_" not in text and text.isascii()
 
 
 def _plain(values: Sequence[Any]) -> Sequence[Any]:

@@ -13,6 +13,7 @@ from sargnn.data.io.columns import natural_order, text_of
 from sargnn.data.io.targets import PREFIX, TargetColumns, Tell, is_given
 from sargnn.data.problems import Problems, shown
 from sargnn.data.roles import Roles
+from sargnn.reading import number_of
 
 __all__ = ["CLASS_NAMES", "GraphFields", "no_column"]
 
@@ -156,7 +157,7 @@ def _part_of_word(value: Any) -> int | None:
 
 def _weight(value: Any) -> float | None:
     try:
-        weight = float(value)
+        weight = number_of(value) if isinstance(value, str) else float(value)
     except (TypeError, ValueError):
         return None
     return weight if 0 < weight < float("inf") else None

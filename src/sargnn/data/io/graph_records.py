@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
 
 from sargnn.data.problems import InputErrors, Problem, Problems, shown
 
-__all__ = ["ChunkColumns", "GraphChunk", "Record", "chunk_of", "repeats"]
+__all__ = ["ChunkColumns", "GraphChunk", "Record", "chunk_of", "is_id", "repeats"]
 
 MOST_MISSING = 1_000_000
 """Values that a chunk may lack."""
@@ -134,6 +135,8 @@ def _positions(record: Record, graph: int, problems: Problems) -> tuple[Sequence
         problems.add(got, expected, file=file, line=line, graph=graph, field=field)
 
     position = dict(zip(record.nodes, range(len(record.nodes)), strict=True))
+    for node in [i for i, id_ in enumerate(record.nodes) if id_ != id_]:
+        refuse("node", node, f"{shown(record.nodes[node])} as id", "a number or a text", "id")
     if not position:
         problems.add("no nodes", "at least one", file=record.file, line=record.line, graph=graph)
     for node in repeats(record.nodes):
@@ -146,6 +149,15 @@ def _positions(record: Record, graph: int, problems: Problems) -> tuple[Sequence
                 if id_ not in position:
                     refuse("edge", edge, f"{end} {shown(id_)}", "the id of a node", end)
         return [], []
+
+
+def is_id(value: Any) -> bool:
+    """Whether a node of a file can be called so: NaN, for one, is not even equal to itself.
+
+    >>> is_id("a"), is_id(7), is_id(float("nan")), is_id(True)
+    (True, True, False, False)
+    """
+    return isinstance(value, str) or (type(value) in (int, float) and abs(value) < inf)
 
 
 def repeats(ids: Sequence[Any]) -> list[int]:

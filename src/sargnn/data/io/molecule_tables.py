@@ -11,8 +11,10 @@ from typing import Any
 
 from sargnn.data.io.kinds import is_rdkit
 from sargnn.data.io.molecules import SMILES_NAMES, ReadMolecule, load_rdkit
-from sargnn.data.io.table_files import ROWS, CsvTable, ParquetTable, repeated
+from sargnn.data.io.table_files import ROWS, CsvTable, ParquetTable, refuse_wide, repeated
 from sargnn.data.problems import Problems, refused, shown
+from sargnn.limits import over
+from sargnn.reading import read_text
 
 __all__ = ["MemoryTable", "frame_table", "list_table", "parquet_table", "sdf_table", "smi_table"]
 
@@ -25,6 +27,7 @@ class MemoryTable(CsvTable):
 
     def __init__(self, name: Path, header: Sequence[str], rows: Sequence[Sequence[str]], first_line: int = 1) -> None:
         self.path, self.header = name, list(header)
+        refuse_wide(self)
         if again := repeated(self.header):
             raise refused(f"got two columns {shown(again[0])}, expected every name once", name)
         self.problems = Problems()
@@ -77,11 +80,15 @@ def sdf_table(path: Path) -> MemoryTable:
     called as the molecule or its title is becomes ``field NAME``."""
     load_rdkit()
     rows, header = [], [SMILES_NAMES[0], "name"]
+    known = set(header)
     for record in _records(_text_of(path)):
         title, fields = _fields(record)
         own = {f"field {key}" if key in header[:2] else key: value for key, value in fields.items()}
         rows.append({header[0]: _of_record(record), "name": title, **own})
-        header += [key for key in own if key not in header]
+        header += [key for key in own if key not in known]
+        known |= own.keys()
+        if problem := over("columns", len(header), "columns"):
+            raise refused(problem, path)
     return MemoryTable(path, header, [[row.get(key, "") for key in header] for row in rows])
 
 
@@ -93,6 +100,8 @@ def _records(text: str) -> Iterator[str]:
 def _of_record(record: str) -> ReadMolecule:
     """The molecule; where RDKit cannot read it, what is wrong with it."""
     chem = load_rdkit()
+    if problem := over("smiles", record.count("\n"), "lines in a record"):
+        return ReadMolecule.unreadable(problem)
     with chem.rdBase.BlockLogs():
         read = chem.MolFromMolBlock(record) or chem.MolFromMolBlock(record, sanitize=False)
     return ReadMolecule.unreadable("no molecule") if read is None else ReadMolecule.of(read)
@@ -115,7 +124,7 @@ def _fields(record: str) -> tuple[str, dict[str, str]]:
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path)
     except OSError as error:
         raise refused(f"cannot read ({error.strerror})", path) from error
     except UnicodeDecodeError as error:

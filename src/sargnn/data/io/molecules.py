@@ -34,6 +34,7 @@ from sargnn.data.origin import Origin, SourceRows
 from sargnn.data.problems import Problems, refused, shown
 from sargnn.data.roles import USUAL, Roles
 from sargnn.errors import InputError
+from sargnn.limits import over
 
 __all__ = ["SMILES_NAMES", "ReadMolecule", "load_rdkit", "read_molecule", "read_molecule_table", "read_smiles"]
 
@@ -282,6 +283,8 @@ def _parse(chem: Any, text: str) -> tuple[Any, str]:
 
 
 def _parse_text(chem: Any, text: str) -> tuple[Any, str]:
+    if problem := over("smiles", len(text), "characters of SMILES"):
+        return None, problem
     _, *more = text.split(maxsplit=1) or [""]
     if more and not more[0].startswith("|"):  # RDKit takes it for a name, and "I don't know" for iodine
         return None, "text after the SMILES"

@@ -11,23 +11,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sargnn.data.io.graph_records import Record
+from sargnn.data.io.graph_records import Record, is_id
 from sargnn.data.problems import Problems, kind_of, refused, shown
+from sargnn.limits import limit_of, over
+from sargnn.reading import RepeatedName, open_regular, parse_json, read_bytes
 
 __all__ = ["read_json", "read_json_lines", "read_object"]
 
-FILE_LIMIT = 1 << 28
-"""Bytes of one file, or of one line of JSON lines: what has to be in memory at once."""
 STRUCTURE = ("directed", "multigraph", "graph", "nodes", "edges", "links")
 
 
 def read_json(path: Path, problems: Problems) -> Iterator[Record]:
     """The graph, or the list of graphs, of a JSON file."""
     try:
-        if (size := path.stat().st_size) > FILE_LIMIT:
-            expected = f"at most {FILE_LIMIT}; write one graph per line to a .jsonl file"
-            raise refused(f"got {size} bytes, expected {expected}", path)
-        content = _parse(path.read_bytes())
+        if problem := over("json", path.stat().st_size, "bytes"):
+            raise refused(f"{problem}; write one graph per line to a .jsonl file", path)
+        content = _parse(read_bytes(path))
     except OSError as error:
         raise refused(f"cannot read ({error.strerror})", path) from error
     except _NotJson as error:
@@ -39,8 +38,11 @@ def read_json(path: Path, problems: Problems) -> Iterator[Record]:
 def read_json_lines(path: Path, problems: Problems) -> Iterator[Record]:
     """The graphs of a file with one on each line; empty lines are skipped."""
     try:
-        with path.open("rb") as file:
-            for number, line in enumerate(iter(lambda: file.readline(FILE_LIMIT), b""), 1):
+        with open_regular(path) as file:
+            longest = limit_of("json")
+            for number, line in enumerate(iter(lambda: file.readline(longest + 1), b""), 1):
+                if problem := over("json", len(line), "bytes or more"):
+                    raise refused(problem, path, number)
                 try:
                     if line.strip():
                         yield from read_object(_parse(line), problems, str(path), number)
@@ -58,13 +60,15 @@ class _NotJson(ValueError):
 
 def _parse(text: bytes) -> Any:
     try:
-        return json.loads(text.decode("utf-8-sig"))
+        return parse_json(text.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         found = _NotJson(f"a mistake in column {error.colno} ({error.msg})")
         found.line = error.lineno
         raise found from error
     except UnicodeDecodeError as error:
         raise _NotJson("bytes that are not UTF-8 text") from error
+    except RepeatedName as error:
+        raise _NotJson(str(error)) from error
     except (ValueError, RecursionError) as error:  # a number of too many digits, lists in lists in lists
         raise _NotJson(f"what cannot be parsed ({type(error).__name__})") from error
 
@@ -103,9 +107,9 @@ def read_object(item: Any, problems: Problems, file: str | None = None, line: in
 
 def _id(row: dict[str, Any], name: str, where: dict[str, Any], problems: Problems) -> Any:
     value = row.get(name)
-    if isinstance(value, str | int | float):
+    if is_id(value):
         return value
-    got = f"no {name}" if value is None else f"{kind_of(value)} as {name}"
+    got = f"no {name}" if value is None else f"{value if isinstance(value, float) else kind_of(value)} as {name}"
     problems.add(f"{got} in {shown(row)}", "a number or a text", field=name, **where)
     return None
 

@@ -15,22 +15,22 @@ from xml.parsers import expat
 from sargnn.data.io.graph_records import Record
 from sargnn.data.problems import InputErrors, Problems, refused, shown
 from sargnn.errors import InputError
+from sargnn.limits import over
+from sargnn.reading import integer_of, number_of, open_regular
 
 __all__ = ["TYPES", "Declared", "Element", "XmlFile"]
 
 CHUNK = 1 << 16
 DEEPEST = 64
 """Elements inside elements; the formats that are read here need ten."""
-FILE_LIMIT = 1 << 30
-"""Bytes of one file."""
 TEXT_LIMIT = 1 << 20
 """Characters in one element."""
 
 
 TYPES: dict[str, Callable[[str], Any]] = {
     "boolean": lambda text: {"true": True, "1": True, "false": False, "0": False}[text.lower()],
-    **dict.fromkeys(("int", "integer", "long"), int),
-    **dict.fromkeys(("float", "double"), float),
+    **dict.fromkeys(("int", "integer", "long"), integer_of),
+    **dict.fromkeys(("float", "double"), number_of),
     "string": str,
 }
 """The types that GraphML and GEXF give to attributes."""
@@ -77,11 +77,10 @@ class XmlFile:
     def children(self, root: str) -> Iterator[Element]:
         """The children of the outermost element, which must be called ``root``, each as soon as it is complete."""
         try:
-            if (size := self.path.stat().st_size) > FILE_LIMIT:
-                expected = f"at most {FILE_LIMIT}; split it into several files"
-                raise refused(f"got {size} bytes, expected {expected}", self.path)
             builder, chunk = _Builder(self.path, root), b"first"
-            with self.path.open("rb") as file:
+            with open_regular(self.path) as file:
+                if problem := over("file", self.path.stat().st_size, "bytes"):
+                    raise refused(f"{problem}; split it into several files", self.path)
                 while chunk:
                     chunk = file.read(CHUNK)
                     builder.parser.Parse(chunk, not chunk)

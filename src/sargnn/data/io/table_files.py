@@ -7,8 +7,10 @@ import csv
 import json
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,9 @@ from typing import Any
 import numpy as np
 
 from sargnn.data.problems import Problems, refused, shown
+from sargnn.errors import InputError
+from sargnn.limits import limit_of, over
+from sargnn.reading import open_regular, require_regular
 
 __all__ = ["Chunk", "CsvTable", "ParquetTable", "SplitTable", "TableFile", "repeated"]
 
@@ -23,6 +28,12 @@ ROWS = 20_000
 """Rows of a chunk."""
 
 DELIMITERS = ",;\t"
+
+FEW = 1_000_000
+"""Rows that a Parquet file may have whatever its size."""
+
+HEADER = 1 << 17
+"""Characters of the first line that are looked at to find out what parts the cells."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,7 @@ class CsvTable(TableFile):
         if first is None:
             raise refused("got an empty file, expected a header line", path)
         self.header = [name.strip() for name in first[1][0]]
+        refuse_wide(self)
         for name in repeated(self.header):
             problems.add(f"two columns {shown(name)}", "every name once", file=str(path), line=1, field=name)
 
@@ -136,10 +148,10 @@ class CsvTable(TableFile):
         """Line numbers and rows, many at a time."""
         lines: list[int] = []
         try:
-            with self.path.open(encoding="utf-8-sig", newline="") as file:
-                header = file.readline(csv.field_size_limit())
+            with TextIOWrapper(open_regular(self.path), encoding="utf-8-sig", newline="") as file:
+                header = file.readline(HEADER)
                 file.seek(0)
-                reader = csv.reader(file, delimiter=_delimiter(header, self.path.suffix.lower()))
+                reader = csv.reader(self._lines(file), delimiter=_delimiter(header, self.path.suffix.lower()))
                 if after_header:
                     next(reader, None)
                 while True:
@@ -159,6 +171,14 @@ class CsvTable(TableFile):
         except csv.Error as error:
             raise refused(f"not readable as CSV ({error})", self.path, max(lines, default=1) + 1) from error
 
+    def _lines(self, file: TextIOWrapper) -> Iterator[str]:
+        """The lines of a file; one without an end would take all the memory there is."""
+        longest = limit_of("line")
+        for number, line in enumerate(iter(lambda: file.readline(longest + 1), ""), 1):
+            if problem := over("line", len(line), "characters or more in a line"):
+                raise refused(problem, self.path, number)
+            yield line
+
 
 def repeated(header: Sequence[str]) -> list[str]:
     """The names that come more than once.
@@ -166,7 +186,13 @@ def repeated(header: Sequence[str]) -> list[str]:
     >>> repeated(["b", "a", "", "a", "", "b"])
     ['a', 'b']
     """
-    return sorted({name for name in header if name and header.count(name) > 1})
+    return sorted(name for name, count in Counter(header).items() if name and count > 1)
+
+
+def refuse_wide(table: TableFile) -> None:
+    """Refuse more columns than are allowed."""
+    if problem := over("columns", len(table.header), "columns"):
+        raise refused(problem, table.path, 1)
 
 
 def _delimiter(header: str, suffix: str) -> str:
@@ -186,10 +212,17 @@ class ParquetTable(TableFile):
         except ImportError as error:
             raise refused("reading Parquet needs pyarrow: pip install 'sargnn[parquet]'", path) from error
         try:
+            packed = require_regular(path).st_size
             self._file = parquet.ParquetFile(path)
+        except InputError:
+            raise
         except (OSError, ValueError) as error:  # PyArrow's own errors are among these
             raise refused(f"not readable as Parquet ({_one_line(error)})", path) from error
+        rows = self._file.metadata.num_rows
+        if rows > FEW and (problem := over("ratio", -(-rows // packed), "rows in each byte")):
+            raise refused(problem, path)
         self.header = [str(name) for name in self._file.schema_arrow.names]
+        refuse_wide(self)
 
     @property
     def size(self) -> int:

@@ -41,6 +41,9 @@ PART = 4 << 20
 """Bytes of tables that are in memory at once; as Python objects they take thirty times as much."""
 MOST_PARTS = 1024
 
+NO_IDS = frozenset(("", "nan", "NaN", "None"))
+"""What a missing id looks like as a text."""
+
 DIRECTED = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -91,7 +94,11 @@ class _Opened:
     def ids(self, chunk: Chunk, *names: str) -> list[str]:
         """A column of ids, as text."""
         values = self.values(chunk, *names)
-        return list(map(str.strip, values)) if self.table.cells else [_id(value) for value in values]
+        ids = list(map(str.strip, values)) if self.table.cells else [_id(value) for value in values]
+        if not NO_IDS.isdisjoint(ids):
+            for row in [row for row, id_ in enumerate(ids) if id_ in NO_IDS]:
+                self.refuse(chunk, row, f"{shown(ids[row])} as {names[0]}", "an id", names[0])
+        return ids
 
     def rows(self, chunk: Chunk, start: int, name: Callable[[int], str] = lambda row: "") -> ChunkColumns:
         """The columns, but for those that say which graph and node; ``start`` is the first graph."""

@@ -22,8 +22,9 @@ import codecs
 import io
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,10 +32,12 @@ import numpy as np
 from sargnn.data.graphs import EDGE_ARRAYS, NODE_ARRAYS, GraphSet, pointers, sort_edges
 from sargnn.data.io.label_readme import titles_of
 from sargnn.data.io.targets import TargetColumns
+from sargnn.data.io.zips import Unpacking, members_of
 from sargnn.data.problems import MOST, InputErrors, Problem, Problems, merged_note, refused, shown
 from sargnn.errors import InputError
+from sargnn.reading import number_of, open_regular, read_bytes
 
-__all__ = ["UNPACKED_LIMIT", "Place", "Table", "add_targets", "assemble", "is_tu_folder", "read_folder", "read_zip"]
+__all__ = ["Place", "Table", "add_targets", "assemble", "is_tu_folder", "read_folder", "read_zip"]
 
 AnyPath = TypeVar("AnyPath", bound=PurePath)
 
@@ -49,9 +52,6 @@ CATEGORIES = {
     "edge": ("edge_labels", "edge_label_names"),
 }
 """The fields of a set that hold the categories of each, and their names."""
-
-UNPACKED_LIMIT = 4 << 30
-"""Bytes that a zip may hold when unpacked; more is taken for a zip bomb."""
 
 LARGEST_INTEGER = 2.0**53
 """Numbers are parsed as float64, which is exact for integers up to here."""
@@ -141,7 +141,7 @@ def read_folder(folder: Path) -> GraphSet:
     """The set whose files ``NAME_A.txt``, ``NAME_graph_indicator.txt``, ... lie in ``folder``."""
     try:
         name, paths = _files_of_the_set(folder.iterdir(), str(folder))
-        files = {kind: (str(path), path.read_bytes()) for kind, path in paths.items()}
+        files = {kind: (str(path), read_bytes(path)) for kind, path in paths.items()}
     except OSError as error:
         raise refused(f"cannot read ({error.strerror})", error.filename) from error
     return _read(name, files, str(folder))
@@ -150,38 +150,20 @@ def read_folder(folder: Path) -> GraphSet:
 def read_zip(archive: Path | io.BufferedIOBase, place: str) -> GraphSet:
     """The set in a zip, under ``NAME/`` or at the top; ``place`` is what error messages call the zip."""
     try:
-        with zipfile.ZipFile(archive) as opened:
-            members = {PurePosixPath(member.filename): member for member in opened.infolist()}
-            refuse_unsafe(opened.infolist(), place)
+        with ExitStack() as stack:
+            file = archive if isinstance(archive, io.IOBase) else stack.enter_context(open_regular(archive))
+            opened = stack.enter_context(zipfile.ZipFile(file))
+            members = members_of(opened, place)
             name, paths = _files_of_the_set(members, place)
-            files, left = {}, UNPACKED_LIMIT
+            files, unpacking = {}, Unpacking(place, file.seek(0, io.SEEK_END))
             for kind, path in paths.items():
                 with opened.open(members[path]) as member:
-                    files[kind] = (f"{place}/{path}", _read_at_most(left, member.read, place))
-                left -= len(files[kind][1])
+                    files[kind] = (f"{place}/{path}", b"".join(unpacking.blocks(member.read)))
     except InputError:
         raise
     except Exception as error:  # a damaged zip raises almost anything: zlib, struct, encoding, OS errors, ...
         raise refused(f"not a readable zip ({error})", place) from error
     return _read(name, files, place)
-
-
-def refuse_unsafe(members: list[zipfile.ZipInfo], place: str) -> None:
-    for member in members:
-        path = PureWindowsPath(member.filename)  # splits at both kinds of slash and knows drives
-        if path.anchor or ".." in path.parts:
-            raise refused(f"got member {member.filename!r}, expected paths inside the zip only", place)
-    size = sum(member.file_size for member in members)
-    if size > UNPACKED_LIMIT:
-        raise refused(f"got {size} bytes when unpacked, expected at most {UNPACKED_LIMIT}", place)
-
-
-def _read_at_most(limit: int, read: Callable[[int], bytes], place: str) -> bytes:
-    """All that ``read`` gives, or an error once it exceeds ``limit`` bytes: what a zip declares may be a lie."""
-    found = read(limit + 1)
-    if len(found) > limit:
-        raise refused(f"got more bytes when unpacked than the {UNPACKED_LIMIT} allowed", place)
-    return found
 
 
 def _files_of_the_set(paths: Iterable[AnyPath], place: str) -> tuple[str, dict[str, AnyPath]]:
@@ -286,6 +268,8 @@ def _table(file: TextFile, each: str = "", graph: np.ndarray | None = None, *, c
     where, text = file
     place = Place(lambda row: (where, row + 1), graph)
     text = text.removeprefix(codecs.BOM_UTF8).rstrip()
+    if b"\0" in text[:4096]:
+        raise refused("got bytes that are no text, expected numbers, one line for each", where)
     values = _parse_fast(text, columns)
     if values is None:
         values = _parse_slowly(text, columns, place)
@@ -323,7 +307,7 @@ def _parse_slowly(text: bytes, columns: int | None, place: Place) -> np.ndarray:
         rows.append([])
         for column, cell in enumerate(cells):
             try:
-                rows[-1].append(float(cell))
+                rows[-1].append(number_of(cell))
             except ValueError:
                 field = f"column {column + 1}"
                 found.append(place.refuse(row, f"{cell[:40]!r} in {field}", "a number", field))
