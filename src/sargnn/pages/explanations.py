@@ -16,13 +16,13 @@ from markupsafe import Markup
 from matplotlib.colors import to_hex
 
 from sargnn import viz
-from sargnn.data.graphs import GraphSet
+from sargnn.data.graphs import GraphSet, pairs_of
 from sargnn.files import write_csv, write_file
 from sargnn.pages.environment import render
 from sargnn.tasks import Verdict
 from sargnn.viz.depiction import Depiction, depict, molecule_of
 from sargnn.viz.graph import colour_limits, effect_shades, shades_of
-from sargnn.viz.layout import fit, pairs_of, positions_of
+from sargnn.viz.layout import fit, positions_of
 from sargnn.viz.molecules import DARKEST, caption_of, draw_molecule, is_molecule
 
 __all__ = ["Explanation", "draw", "drawing", "render_page", "write_tables"]

@@ -12,9 +12,9 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Curve
 from scipy.spatial import cKDTree
 
-from sargnn.data.graphs import GraphSet
+from sargnn.data.graphs import GraphSet, pairs_of
 from sargnn.errors import InputError
-from sargnn.viz.layout import PANEL, fit, pairs_of, positions_of
+from sargnn.viz.layout import PANEL, fit, positions_of
 from sargnn.viz.style import EFFECT, MUTED, SALIENCY, house_style, printable, readable_on
 
 __all__ = [
