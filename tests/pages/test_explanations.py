@@ -15,7 +15,8 @@ import pytest
 
 from sargnn.data.graphs import pack
 from sargnn.data.sources import load
-from sargnn.pages.explanations import BOND, HEIGHT, MARGIN, WIDTH, Explanation, render_page
+from sargnn.pages.explanation import Explanation
+from sargnn.pages.explanations import BOND, HEIGHT, MARGIN, WIDTH, render_page
 from sargnn.tasks import Verdict
 
 EVIL = '</script><script>alert("x")</script>'

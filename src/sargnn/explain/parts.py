@@ -65,6 +65,11 @@ class Parts:
         """The nodes of one part."""
         return self.nodes[self.ptr[part] : self.ptr[part + 1]]
 
+    def of_graph(self, graph: int) -> slice:
+        """Which parts are those of one graph."""
+        first, last = np.searchsorted(self.graph, [graph, graph + 1]).tolist()
+        return slice(first, last)
+
     def joined(self, members: Sequence[Sequence[int]]) -> Parts:
         """Several parts of one graph as one, for each of the ``members``."""
         flat = np.array([part for some in members for part in some], np.int64)
@@ -87,14 +92,14 @@ def find_parts(graphs: GraphSet, kind: str = "nodes") -> Parts:
         between = graphs.edges[0] != graphs.edges[1]
         ends = np.sort(graphs.edges[:, between].astype(np.int64), axis=0)
         graph, *pair = np.unique(np.stack([graphs.edge_graph[between], *ends]), axis=1)
-        return Parts(kind, graph, np.arange(len(graph) + 1) * 2, np.stack(pair, axis=1).ravel())
+        return Parts("edges", graph, np.arange(len(graph) + 1) * 2, np.stack(pair, axis=1).ravel())
     if kind != "fragments":
         raise InputError(f"parts: got {kind!r}, expected one of {', '.join(KINDS)}")
     found = [(g, name, atoms) for g, parts in enumerate(_fragments(graphs)) for name, atoms in parts]
     counts = [len(atoms) for _, _, atoms in found]
     graph = np.array([g for g, _, _ in found], np.int64)
     nodes = np.array([atom for _, _, atoms in found for atom in atoms], np.int64)
-    return Parts(kind, graph, pointers(counts), nodes, tuple(name for _, name, _ in found))
+    return Parts("fragments", graph, pointers(counts), nodes, tuple(name for _, name, _ in found))
 
 
 def node_parts(sizes: np.ndarray) -> Parts:
