@@ -70,6 +70,12 @@ class Parts:
         first, last = np.searchsorted(self.graph, [graph, graph + 1]).tolist()
         return slice(first, last)
 
+    def at(self, index: np.ndarray) -> Parts:
+        """Some of the parts."""
+        names = tuple(self.names[part] for part in index.tolist()) if self.names else ()
+        ptr = pointers(self.ptr[index + 1] - self.ptr[index])
+        return Parts(self.kind, self.graph[index], ptr, self.nodes[ranges(self.ptr, index)], names)
+
     def joined(self, members: Sequence[Sequence[int]]) -> Parts:
         """Several parts of one graph as one, for each of the ``members``."""
         flat = np.array([part for some in members for part in some], np.int64)
