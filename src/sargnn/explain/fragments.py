@@ -28,14 +28,15 @@ class FragmentEffect:
     """The 95 % interval of the mean over graphs, by Student's t; without end for a fragment of one graph."""
 
     @property
-    def certain(self) -> float:
-        """The end of the interval that is nearer to zero, 0 where zero is inside."""
-        return max(self.low, -self.high, 0.0)
+    def weight(self) -> float:
+        """How much it does over the set: the end of its interval that is nearer to zero (0 where zero is inside) times
+        the number of graphs."""
+        return max(self.low, -self.high, 0.0) * self.graphs
 
 
 def fragment_effects(parts: Parts, effects: np.ndarray) -> list[FragmentEffect]:
-    """Of each kind among the ``parts``, by their ``effects`` [P] on one output. First come those whose interval stays
-    farthest from zero, so that a rare fragment does not come first by chance.
+    """Of each kind among the ``parts``, by their ``effects`` [P] on one output. First come those that do most over
+    the set, by the end of the interval nearer to zero: a rare fragment does not come first by chance.
 
     >>> three = Parts("fragments", np.array([0, 0, 1]), np.arange(4), np.arange(3), ("nitro", "nitro", "nitro"))
     >>> nitro, = fragment_effects(three, np.array([1.0, 2.0, 2.5]))
@@ -53,4 +54,4 @@ def fragment_effects(parts: Parts, effects: np.ndarray) -> list[FragmentEffect]:
     half = np.where(graphs > 1, stdtrit(free, 0.975) * np.sqrt(squares / free / np.maximum(graphs, 1)), np.inf)
     columns = (graphs, total, mean, mean - half, mean + half)
     found = [FragmentEffect(str(name), *row) for name, *row in zip(names, *(c.tolist() for c in columns), strict=True)]
-    return sorted(found, key=lambda one: (-one.certain, -one.graphs, one.name))
+    return sorted(found, key=lambda one: (-one.weight, -one.graphs, one.name))
