@@ -7,7 +7,9 @@
 Per part of the run's split and kind of fragment (``kind`` fragment): in how many molecules, how many, the mean effect
 in log-odds with its 95 % interval, and the fraction of these molecules that have the class, which no model was asked
 for. Per kind of parts (``kind`` cost; of nodes and edges on every tenth molecule): how many, the CPU seconds to find
-them and to find their effects, and the accuracy of the run.
+them and to find their effects, and the accuracy of the run. Of the test molecules (``kind`` flips): how many change
+their class by a removal of fragments, by one alone, and how many of these changes hold for what is left as a molecule
+of its own.
 """
 
 from __future__ import annotations
@@ -51,6 +53,11 @@ def measure(run: Path, data: str, output: str) -> Iterator[dict[str, Any]]:
         spent = {"seconds_to_find": found - start, "seconds_of_effects": time.process_time() - found}
         counts = {"molecules": len(some), "parts": len(parts)}
         yield {"kind": "cost", **about, "of": kind, **counts, **spent, "test_accuracy": accuracy}
+    test, start = opened["test"].chosen, time.process_time()
+    flips = trained.counterfactuals(test, find_parts(test, "fragments"))
+    changed = {"molecules": len(test), "changed": len(flips), "hold": sum(flip.holds for flip in flips)}
+    alone = sum(len(flip.parts) == 1 for flip in flips)
+    yield {"kind": "flips", **about, **changed, "of_one_fragment": alone, "seconds": time.process_time() - start}
     assert graphs.y is not None
     names, has_class = np.array(parts.names), graphs.y == graphs.classes.index(output)
     for part, one in opened.items():
@@ -89,6 +96,8 @@ def main() -> None:
         if row["kind"] == "cost":
             cost = row["seconds_to_find"] + row["seconds_of_effects"]
             print(f"{row['of']}: {row['parts']:,} parts of {row['molecules']:,} molecules, {cost:.1f} s of CPU")
+        if row["kind"] == "flips":
+            print("{changed} of {molecules} change, {of_one_fragment} by one fragment; {hold} hold".format(**row))
 
 
 if __name__ == "__main__":
