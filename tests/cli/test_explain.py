@@ -11,6 +11,7 @@ import pytest
 from command import FAST, PAPER, Command, WrongCalls, refuse_one_call, rows_of
 from sargnn import load_model
 from sargnn.data.graphs import GraphSet
+from sargnn.explain.parts import find_parts
 from tiny import binary_shapes, measured_shapes
 
 WRONG_CALLS: WrongCalls = {
@@ -20,6 +21,8 @@ WRONG_CALLS: WrongCalls = {
         ["explain", "RUN", "DATA", "--out", "new", "--format", "pdf"],
         "expected one of png, svg",
     ),
+    "unknown parts": (["explain", "RUN", "DATA", "--out", "new", "--parts", "atoms"], "--parts: got 'atoms', expected"),
+    "unknown class": (["explain", "RUN", "DATA", "--out", "new", "--for", "mutagen"], "--for: got 'mutagen', expected"),
     "no number": (
         ["explain", "RUN", "DATA", "--out", "new", "--graphs", "1,x"],
         "--graphs: got '1,x', expected numbers",
@@ -131,6 +134,52 @@ def test_effects_of_classes_and_numbers_and_of_models_without_saliency(sargnn: C
     assert answer["effects_are"] == "of removing a node, in its own unit"
     assert "saliency_is" not in answer
     assert len(rows_of(Path("how/effects.csv"))) == measured_shapes(count=40).num_nodes
+
+
+def test_effects_of_edges_and_fragments_and_what_would_change_the_class(
+    sargnn: Command, run: Path, data: Path, made: GraphSet
+) -> None:
+    name, chosen, trained = made.classes[1], made.subset([4, 9]), load_model(run)
+    only = ["--for", name, "--graphs", "4,9"]
+    answer = sargnn(
+        "explain", run, data, "--out", "edges", *only, "--parts", "edges", "--signed", "--counterfactual", "--json"
+    ).answer
+    assert answer["effects_are"] == "of removing an edge, in log-odds"
+    rows = rows_of(Path("edges/effects.csv"))
+    parts = find_parts(chosen, "edges")
+    expected = trained.effects(chosen, parts)[:, 1]
+    assert [[4, 9].index(int(row["graph"])) for row in rows] == parts.graph.tolist()
+    assert [int(row[end]) for row in rows for end in ("source", "target")] == parts.nodes.tolist()
+    np.testing.assert_allclose([float(row[f"effect_{name}"]) for row in rows], expected, atol=1e-5)
+    flips = rows_of(Path("edges/counterfactuals.csv"))
+    assert [int(row["graph"]) for row in flips] == [4, 9]
+    assert sum(bool(row["removed"]) for row in flips) == answer["changed_by_a_removal"]
+    for row in flips:
+        assert not row["removed"] or (row["left_predicted"] != row["predicted"]) == (row["holds"] == "yes")
+
+    sargnn("explain", run, data, "--out", "page", *only, "--parts", "fragments", "--unsigned", "--format", "html")
+    found = {row["fragment"]: row for row in rows_of(Path("page/fragments.csv"))}
+    own = np.abs(trained.effects(chosen, find_parts(chosen, "fragments"))[:, 1])
+    assert set(found) == set(find_parts(chosen, "fragments").names)
+    assert sum(int(row["count"]) for row in found.values()) == len(own)
+    assert min(float(row["mean_effect"]) for row in found.values()) >= 0
+    page = Path("page/explanations.html").read_text()
+    assert f"towards {name} in" in page
+    assert "effect of fragments on" in page
+
+
+def test_the_functional_groups_of_molecules(sargnn: Command) -> None:
+    pytest.importorskip("rdkit", reason="needs RDKit (extra: chem)")
+    smiles = [f"{'C' * n}{end}" for n in range(2, 12) for end in ("[N+](=O)[O-]", "O")]
+    rows = [f"{text},{'toxic' if 'N' in text else 'safe'}" for text in smiles]
+    Path("drugs.csv").write_text("smiles,class\n" + "\n".join(rows) + "\n")
+    sargnn("train", "drugs.csv", "--out", "model", *FAST)
+    shown = sargnn("explain", "model", "drugs.csv", "--for", "toxic", "--parts", "fragments", "--out", "why").out
+    assert "towards toxic in 10 molecules" in shown
+    found = {row["fragment"]: row for row in rows_of(Path("why/fragments.csv"))}
+    assert {"nitro", "alcohol", "alkyl of 2 carbons"} <= set(found)
+    assert {found["nitro"]["graphs"], found["nitro"]["count"]} == {"10"}
+    assert len(list(Path("why/drawings").iterdir())) == 20
 
 
 def test_a_model_without_saliency_explains_nothing(sargnn: Command, data: Path) -> None:

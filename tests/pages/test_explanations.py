@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import pytest
 
 from sargnn.data.graphs import pack
 from sargnn.data.sources import load
-from sargnn.pages.explanations import BOND, HEIGHT, MARGIN, WIDTH, Explanation, render_page
+from sargnn.pages.explanation import Explanation, Flip
+from sargnn.pages.explanations import BOND, HEIGHT, MARGIN, WIDTH, render_page
 from sargnn.tasks import Verdict
 
 EVIL = '</script><script>alert("x")</script>'
@@ -81,6 +83,34 @@ def test_effects_are_maps_with_a_scale_that_has_zero_in_its_middle() -> None:
     assert graph["shades"]["effect on toxic"] == [0.75, 0.5, 0.0]
     assert graph["limits"]["effect on toxic"] == [-2.0, 2.0]
     assert len(data["effects"]) == len(data["colours"])
+
+
+def test_fragments_edges_and_counterfactuals_are_on_the_page() -> None:
+    graphs = pack([(3, PATH)], name="one", y=[0], classes=["0", "1"], class_titles=["safe", "toxic"])
+    flip = Flip([1], [1, 2], Verdict("0", 0.75), True)
+    base = Explanation(0, Verdict("1", 0.9), np.empty((0, 3)), "mean", np.zeros(3), flip=flip)
+    effects = {"1": np.array([1.0, -2.0])}
+    names = ["nitro", EVIL]
+    both = [
+        replace(base, kind="edges", parts=[[0, 1], [1, 2]], effects=effects),
+        replace(base, kind="fragments", parts=[[0], [1, 2]], part_names=names, effects=effects),
+    ]
+    text = render_page(graphs, both, [("1", [f"{EVIL}: +1.00 towards toxic in 1 graph"])])
+    assert EVIL not in text
+    assert "towards toxic in 1 graph</li>" in text
+    edges, fragments = content(text)["graphs"]
+    (name,) = edges["ties"]
+    assert name == "effect of edges on toxic"
+    values = {tuple(edges["bonds"][bond][:2]): (value, shade) for bond, value, shade in edges["ties"][name]}
+    assert values == {(0, 1): (1.0, 0.75), (1, 2): (-2.0, 0.0)}
+    assert edges["maps"][name] == [0.0, 0.0, 0.0]
+    assert edges["limits"][name] == [-2.0, 2.0]
+    assert [edges["bonds"][bond][:2] for bond in edges["flip"]["bonds"]] == [[1, 2]]
+    assert edges["flip"]["text"].endswith("1-2 changes the decision. What is left, as a graph of its own: safe (75%).")
+    (name,) = fragments["ties"]
+    assert fragments["maps"][name] == [1.0, -2.0, -2.0]
+    assert [part["name"] for part in fragments["fragments"]] == names
+    assert fragments["flip"]["nodes"] == [1, 2]
 
 
 def test_names_of_the_data_cannot_run_and_nothing_is_fetched() -> None:

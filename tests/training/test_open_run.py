@@ -1,4 +1,4 @@
-"""A saved model opened on graphs: parts of its split, graphs by number, graphs it cannot read; what it says of them."""
+"""A saved model opened on graphs: parts of its split, graphs by number, graphs it cannot read."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from sargnn.data.graphs import GraphSet
-from sargnn.data.synthetic import motifs
 from sargnn.errors import InputError
 from sargnn.training.model_folder import read_training
-from sargnn.training.open_run import OpenRun, explain_graphs, open_run
+from sargnn.training.open_run import OpenRun, open_run
 from sargnn.training.run import TrainingRun, train
 from sargnn.training.settings import Settings
 from tiny import shapes
@@ -109,28 +108,3 @@ def test_a_path_reads_as_a_set_does(run: TrainingRun, graphs: GraphSet, tmp_path
     graphs.save(tmp_path / "set")
     assert run.folder is not None
     assert open_run(run.folder, str(tmp_path / "set"), "test").index.tolist() == run.fold.test.tolist()
-
-
-MOTIFS = motifs(12)
-
-
-@pytest.mark.parametrize("rule", ["mean", "last", "rollout"])
-def test_chosen_graphs_are_explained_as_in_the_whole_set(rule: str) -> None:
-    trained = train(
-        MOTIFS, Settings.of("sar-gcn", {"model.layers": 2, "model.hidden": 4, "training.epochs": 1})
-    ).trained
-    whole, mapped = trained.predict(MOTIFS), trained.saliency(MOTIFS, rule)
-    explained = explain_graphs(trained, MOTIFS, np.array([7, 2]), rule)
-    assert [item.graph for item in explained] == [7, 2]
-    for item in explained:
-        nodes = MOTIFS.nodes_of(item.graph)
-        assert item.rule == rule
-        assert np.allclose(item.layers, whole.saliency[:, nodes], atol=1e-6)
-        assert np.allclose(item.map, mapped[nodes], atol=1e-6)
-        assert item.verdict.text == MOTIFS.classes[whole.predicted[item.graph]]
-
-
-def test_a_model_without_saliency_has_no_layers() -> None:
-    trained = train(MOTIFS, Settings.of("gcn", {"model.layers": 1, "model.hidden": 4, "training.epochs": 1})).trained
-    (item,) = explain_graphs(trained, MOTIFS, np.array([3]))
-    assert item.layers.shape == (0, MOTIFS.sizes[3])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from matplotlib.collections import PathCollection
+from matplotlib.collections import LineCollection, PathCollection
 
 from sargnn import viz
 from sargnn.data.graphs import pack
@@ -47,3 +47,12 @@ def test_what_raises_and_what_lowers_have_opposite_colours() -> None:
 def test_numbers_that_are_no_map_are_refused() -> None:
     with pytest.raises(InputError, match=r"got toxic of shape \(2,\), expected \(3,\)"):
         draw_effects(PATH, 0, {"toxic": np.ones(2)})
+
+
+def test_edges_are_broad_lines_in_the_colours_of_their_effects() -> None:
+    figure = draw_effects(PATH, 0, {"toxic": np.zeros(3)}, ties={"toxic": {(0, 1): 1.0, (1, 2): -2.0}})
+    (lines,) = (drawn for drawn in figure.axes[0].collections if isinstance(drawn, LineCollection))
+    assert np.allclose(lines.get_edgecolor(), EFFECT([0.75, 0.0]))  # type: ignore[arg-type]
+    assert lines.get_linewidths()[0] < lines.get_linewidths()[1]
+    texts = [text.get_text() for axis in figure.axes for bar in axis.child_axes for text in bar.texts]
+    assert [text.split()[-1] for text in texts] == ["-2", "2"]

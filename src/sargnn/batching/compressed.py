@@ -10,8 +10,8 @@ from torch import Tensor
 
 from sargnn.batching.base import once
 from sargnn.batching.compressed_rows import CompressedRows
-from sargnn.batching.kernels import Sums, drop
-from sargnn.batching.packed import ListedBatch
+from sargnn.batching.kernels import Sums, drop, library
+from sargnn.batching.packed import ListedBatch, PackedBatch
 
 __all__ = ["CompressedBatch"]
 
@@ -31,6 +31,17 @@ class CompressedBatch(ListedBatch):
     """The set that the graphs are from, which keeps GCN's weights: making them anew takes 3% of a step."""
     index: Int[Tensor, " B"] | None = None
     """Which graphs of the set they are."""
+
+    @classmethod
+    def of(cls, packed: PackedBatch) -> CompressedBatch:
+        """The same graphs for the C kernels, which must be there: ``choose_layout`` says."""
+        kernels = library(packed.x.dtype)
+        assert kernels is not None
+        order = packed.target.argsort(stable=True)
+        node_ptr, edge_ptr = _starts(packed.graph, packed.num_graphs), _starts(packed.target, len(packed.x))
+        sums = Sums(kernels, node_ptr, edge_ptr, packed.source[order])
+        edges = None if packed.edges is None else packed.edges[:, order]
+        return cls(packed.x, sums, packed.y, packed.truth, edges, packed.graph_x, packed.weights)
 
     @property
     def num_graphs(self) -> int:  # type: ignore[override]
@@ -102,3 +113,12 @@ def _repeated(ptr: Int[Tensor, " starts"]) -> Int[Tensor, " items"]:
     [0, 0, 1]
     """
     return torch.repeat_interleave(ptr.diff(), output_size=int(ptr[-1]))
+
+
+def _starts(part: Int[Tensor, " items"], parts: int) -> Int[Tensor, " starts"]:
+    """Where each part starts, of the part that each item belongs to.
+
+    >>> _starts(torch.tensor([0, 0, 1]), 2).tolist()
+    [0, 2, 3]
+    """
+    return torch.nn.functional.pad(part.bincount(minlength=parts).cumsum(0), (1, 0))

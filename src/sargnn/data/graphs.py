@@ -28,7 +28,7 @@ from sargnn.errors import InputError
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-__all__ = ["CELLS", "PARTS", "GraphSet", "chunks", "equal_size", "pack", "pointers", "ranges", "sort_edges"]
+__all__ = ["CELLS", "PARTS", "GraphSet", "chunks", "equal_size", "pack", "pairs_of", "pointers", "ranges", "sort_edges"]
 
 PARTS = ("train", "validation", "test", "test-large")
 """What a code of ``GraphSet.part`` means: the official split of a data set that has one."""
@@ -311,6 +311,11 @@ def sort_edges(graph: np.ndarray, source: np.ndarray, target: np.ndarray, graphs
     first[1:] = (key[:, 1:] != key[:, :-1]).any(axis=0)
     order = order[first]
     return order, np.bincount(graph[order], minlength=graphs)
+
+
+def pairs_of(one: GraphSet) -> np.ndarray:
+    """int64 [M, 2]: every two nodes that share an edge, in either direction, once."""
+    return np.unique(np.sort(one.edges.astype(np.int64), axis=0), axis=1).T
 
 
 def equal_size(sizes: np.ndarray, cells: int = CELLS) -> Iterator[np.ndarray]:

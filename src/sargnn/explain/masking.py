@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+from jaxtyping import Int
 from torch import Tensor
 
 from sargnn.batching import PackedBatch
@@ -19,7 +20,7 @@ from sargnn.errors import InputError
 from sargnn.explain.maps import chunks, inference
 from sargnn.nn.graph_model import GraphModel
 
-__all__ = ["check_nodes", "hard_mask", "induced", "masked_probabilities", "soft_mask"]
+__all__ = ["check_nodes", "hard_mask", "induced", "masked_probabilities", "soft_mask", "without_edges"]
 
 
 def hard_mask(scores: np.ndarray, node_graph: np.ndarray, sparsity: float, seed: int = 0) -> np.ndarray:
@@ -95,3 +96,12 @@ def induced(batch: PackedBatch, kept: Tensor) -> PackedBatch:
         batch.x[kept], number[batch.source[edges]], number[batch.target[edges]], batch.graph[kept], batch.num_graphs,
         edges=None if batch.edges is None else batch.edges[:, edges], graph_x=batch.graph_x,
     )  # fmt: skip
+
+
+def without_edges(batch: PackedBatch, pairs: Int[Tensor, "M 2"]) -> PackedBatch:
+    """The batch without the edges between the two nodes of each pair, in both directions."""
+    number = len(batch.x)
+    ends, (low, high) = torch.stack([batch.source, batch.target]).sort(0).values, pairs.sort(1).values.T
+    kept = torch.isin(ends[0] * number + ends[1], low * number + high, invert=True)
+    edges = None if batch.edges is None else batch.edges[:, kept]
+    return replace(batch, source=batch.source[kept], target=batch.target[kept], edges=edges)

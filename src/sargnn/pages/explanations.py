@@ -1,4 +1,4 @@
-"""Explanations as tables, as drawings, and as one HTML file in which one chooses a graph, a map and a node.
+"""Explanations as drawings, and as one HTML file in which one chooses a graph, a map and a node.
 
 The page needs no network. Names come from data: they reach it as JSON and are only ever set as text.
 """
@@ -6,8 +6,7 @@ The page needs no network. Names come from data: they reach it as JSON and are o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,17 @@ from markupsafe import Markup
 from matplotlib.colors import to_hex
 
 from sargnn import viz
-from sargnn.data.graphs import GraphSet
-from sargnn.files import write_csv, write_file
+from sargnn.data.chemistry import atom_symbols
+from sargnn.data.graphs import GraphSet, pairs_of
+from sargnn.files import write_file
 from sargnn.pages.environment import render
-from sargnn.tasks import Verdict
+from sargnn.pages.explanation import Explanation, Pair
 from sargnn.viz.depiction import Depiction, depict, molecule_of
-from sargnn.viz.graph import colour_limits, effect_shades, shades_of
-from sargnn.viz.layout import fit, pairs_of, positions_of
+from sargnn.viz.graph import colour_limits, shades_of
+from sargnn.viz.layout import fit, positions_of
 from sargnn.viz.molecules import DARKEST, caption_of, draw_molecule, is_molecule
 
-__all__ = ["Explanation", "draw", "drawing", "render_page", "write_tables"]
+__all__ = ["draw", "drawing", "fragment_sentence", "render_page"]
 
 WIDTH, HEIGHT, MARGIN = 720.0, 540.0, 40.0
 SHADES = 64
@@ -35,98 +35,16 @@ BOND = 84.0
 """The longest that most bonds of a molecule are drawn."""
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
-    """What a model says of one graph, and which of its nodes decided."""
-
-    graph: int
-    """Its number in the set."""
-    verdict: Verdict
-    layers: np.ndarray
-    """float [L, n]: the saliency of each layer; no rows where the model has none."""
-    rule: str
-    map: np.ndarray
-    """float [n]: all layers in one by the rule."""
-    values: Mapping[str, Any] = field(default_factory=dict)
-    """The prediction in the columns of a file of predictions."""
-    truth: str | None = None
-    """The true value in words, where it is known."""
-    right: bool | None = None
-    """Whether a person would call the prediction right."""
-    outputs: Sequence[str] = ()
-    """The output of each row of the layers, where these are not layers: a model with one memory slot per target."""
-    effects: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Of some outputs by name, float [n]: how much each node raises it."""
-
-    @property
-    def named_layers(self) -> dict[str, np.ndarray]:
-        """The saliency of each layer, or of each output, by name."""
-        names = [f"saliency for {name}" for name in self.outputs] or [f"layer {l}" for l in range(len(self.layers))]
-        return dict(zip(names, self.layers, strict=True))
-
-
-def write_tables(folder: Path, graphs: GraphSet, explained: Sequence[Explanation], *, with_map: bool = False) -> None:
-    """Write ``saliency.csv``, one row per graph, layer and node, ``saliency.json``, one object per graph, and, where
-    there are effects, ``effects.csv``, one row per graph and node.
-
-    ``with_map`` adds the map of all layers, named by its rule, after the layers.
-    """
-    header = ["graph", "node", "layer", "saliency", "predicted", "probability"]
-    header += ["true_saliency"] if graphs.true_saliency is not None else []
-    header += ["node_name"] if graphs.node_names is not None else []
-    header += ["graph_name"] if graphs.graph_names else []
-    write_csv(folder / "saliency.csv", header, (row for item in explained for row in _rows(graphs, item, with_map)))
-    write_file(folder / "saliency.json", json.dumps([_object(graphs, item, with_map) for item in explained]))
-    if explained and explained[0].effects:
-        _write_effects(folder / "effects.csv", graphs, explained)
-
-
-def _write_effects(file: Path, graphs: GraphSet, explained: Sequence[Explanation]) -> None:
-    """One row per graph and node, one column per target."""
-    names = None if graphs.node_names is None else graphs.node_names
-    header = ["graph", "node", *(f"effect_{name}" for name in explained[0].effects)]
-    header += [] if names is None else ["node_name"]
-    header += ["graph_name"] if graphs.graph_names else []
-
-    def rows() -> Iterator[list[Any]]:
-        for item in explained:
-            own = [] if names is None else [names[graphs.nodes_of(item.graph)].tolist()]
-            columns = zip(*(effect.tolist() for effect in item.effects.values()), *own, strict=True)
-            for node, cells in enumerate(columns):
-                yield [item.graph, node, *cells, *graphs.graph_names[item.graph : item.graph + 1]]
-
-    write_csv(file, header, rows())
-
-
-def _rows(graphs: GraphSet, item: Explanation, with_map: bool) -> Iterator[list[Any]]:
-    layers = [
-        *zip(item.outputs or range(len(item.layers)), item.layers, strict=True),
-        *([(item.rule, item.map)] if with_map else []),
-    ]
-    known = [column for column in (graphs.true_saliency, graphs.node_names) if column is not None]
-    of_nodes = [column[graphs.nodes_of(item.graph)].tolist() for column in known]
-    name = graphs.graph_names[item.graph : item.graph + 1]
-    for layer, saliency in layers:
-        for node, (value, *others) in enumerate(zip(saliency.tolist(), *of_nodes, strict=True)):
-            yield [item.graph, node, layer, value, *item.verdict, *others, *name]
-
-
-def _object(graphs: GraphSet, item: Explanation, with_map: bool) -> dict[str, Any]:
-    nodes, (predicted, probability) = graphs.nodes_of(item.graph), item.verdict
-    found = {"graph": item.graph, "predicted": predicted, "probability": probability, "saliency": item.layers.tolist()}
-    found |= {"rule": item.rule, "map": item.map.tolist()} if with_map else {}
-    found |= {"effects": {name: effect.tolist() for name, effect in item.effects.items()}} if item.effects else {}
-    found |= {} if graphs.true_saliency is None else {"true_saliency": graphs.true_saliency[nodes].tolist()}
-    found |= {} if graphs.node_names is None else {"node_names": graphs.node_names[nodes].tolist()}
-    return found | ({"graph_name": graphs.graph_names[item.graph]} if graphs.graph_names else {})
-
-
 def draw(graphs: GraphSet, item: Explanation, path: Path) -> None:
     """Draw the map into a PNG or SVG file: a molecule where symbols are known, else a graph beside its truth;
     with effects, a panel for each target."""
     truth, title = _truth(graphs, item), _sentence(graphs, item)
     if item.effects:
-        viz.save(viz.draw_effects(graphs, item.graph, item.effects, saliency=_saliency(item), title=title), path)
+        pairs = _pairs(graphs, item)
+        painted = {_called(graphs, name): item.painted(effects, pairs) for name, effects in item.effects.items()}
+        nodes = {name: own for name, (own, _) in painted.items()}
+        ties = {name: own for name, (_, own) in painted.items()}
+        viz.save(viz.draw_effects(graphs, item.graph, nodes, ties=ties, saliency=_saliency(item), title=title), path)
     elif truth is None and is_molecule(graphs, item.graph):
         write_file(path, draw_molecule(graphs, item.graph, item.map, path.suffix == ".svg", title=title))
     else:
@@ -142,8 +60,24 @@ def _saliency(item: Explanation) -> dict[str, np.ndarray]:
     return {"saliency, one for all targets": item.map} if len(item.layers) else {}
 
 
-def render_page(graphs: GraphSet, explained: Sequence[Explanation]) -> str:
-    """The page of the ``explained`` graphs out of ``graphs``.
+def fragment_sentence(graphs: GraphSet, output: str, row: Mapping[str, Any], towards: str = "towards") -> str:
+    """
+    >>> from sargnn.data.graphs import pack
+    >>> row = {"name": "nitro", "graphs": 412, "mean": 0.314, "low": 0.25, "high": 0.37}
+    >>> fragment_sentence(pack([(1, [])]), "mutagen", row)
+    'nitro: +0.31 (+0.25 to +0.37) towards mutagen in 412 graphs'
+    """
+    thing = "molecule" if graphs.smiles or atom_symbols(graphs) is not None else "graph"
+    sure = f" ({row['low']:+.2f} to {row['high']:+.2f})" if np.isfinite(row["low"]) else ""
+    number = f"{row['graphs']:,} {thing}{'s' * (row['graphs'] != 1)}"
+    return f"{row['name']}: {row['mean']:+.2f}{sure} {towards} {_called(graphs, output)} in {number}"
+
+
+def render_page(
+    graphs: GraphSet, explained: Sequence[Explanation], fragments: Sequence[tuple[str, Sequence[str]]] = ()
+) -> str:
+    """The page of the ``explained`` graphs out of ``graphs``, below what the ``fragments`` of a set do to outputs:
+    headings and sentences.
 
     >>> from sargnn.data.graphs import pack
     >>> layers = np.array([[0.2, 0.8]])
@@ -153,14 +87,15 @@ def render_page(graphs: GraphSet, explained: Sequence[Explanation]) -> str:
     (True, False)
     """
     content = {
-        "graphs": [drawing(graphs, item.graph) | _maps(graphs, item) | _words(graphs, item) for item in explained],
+        "graphs": [_shown(graphs, item) for item in explained],
         "colours": [to_hex(viz.SALIENCY(shade / (SHADES - 1))) for shade in range(SHADES)],
         "effects": [to_hex(viz.EFFECT(shade / (SHADES - 1))) for shade in range(SHADES)],
     }
     # "<" is the one character by which text inside a script element could end it.
     data = Markup(json.dumps(content, allow_nan=False).replace("<", "\\u003c"))
     title = f"Which nodes decided: {graphs.name}"
-    return render("explain.html.j2", title=title, data=data, width=WIDTH, height=HEIGHT, most=MOST, darkest=DARKEST)
+    look = {"width": WIDTH, "height": HEIGHT, "most": MOST, "darkest": DARKEST}
+    return render("explain.html.j2", title=title, data=data, fragments=fragments, **look)
 
 
 def drawing(graphs: GraphSet, graph: int) -> dict[str, Any]:
@@ -185,24 +120,74 @@ def drawing(graphs: GraphSet, graph: int) -> dict[str, Any]:
     }
 
 
-def _maps(graphs: GraphSet, item: Explanation) -> dict[str, Any]:
-    """The values of every map, where they lie on the colour scale, and its ends."""
+def _shown(graphs: GraphSet, item: Explanation) -> dict[str, Any]:
+    """All that the page knows of one graph."""
+    drawn = drawing(graphs, item.graph)
+    bonds = [(min(a, b), max(a, b)) for a, b, *_ in drawn["bonds"]]
+    return drawn | _maps(graphs, item, bonds) | _words(graphs, item) | {"flip": _flip(graphs, item, bonds)}
+
+
+def _flip(graphs: GraphSet, item: Explanation, bonds: Sequence[Pair]) -> dict[str, Any] | None:
+    """What to mark, by node and by bond, and a sentence."""
+    if (flip := item.flip) is None:
+        return None
+    removed = [tuple(item.parts[part]) for part in flip.parts] if item.kind == "edges" else []
+    names = [f"{item.part_names[part]}" for part in flip.parts] if item.part_names else []
+    what = "the edges" if removed else "the nodes"
+    told = ", ".join(f"{a}-{b}" for a, b in removed) if removed else ", ".join(map(str, flip.nodes))
+    left = flip.verdict._replace(text=_called(graphs, flip.verdict.text))
+    parts = f" ({', '.join(names)})" if names else ""
+    text = f"Masking {what} {told}{parts} changes the decision. What is left, as a graph of its own: {left}"
+    return {
+        "nodes": [] if removed else list(flip.nodes),
+        "bonds": [number for number, pair in enumerate(bonds) if pair in removed],
+        "text": text + ("." if flip.holds else ", so the change does not hold there."),
+    }
+
+
+def _maps(graphs: GraphSet, item: Explanation, bonds: Sequence[Pair]) -> dict[str, Any]:
+    """The values of every map, where they lie on the colour scale, and its ends; of effects, those of bonds too, and
+    which fragments there are."""
     truth = _truth(graphs, item)
     shared = not item.outputs and (len(item.layers) or not item.effects)
     maps = ({item.rule: item.map} if shared else {}) | item.named_layers
     maps |= {} if truth is None else {"true saliency": truth}
-    effects = {f"effect on {name}": values for name, values in item.effects.items()}
+    of = "" if item.kind == "nodes" else f"of {item.kind} "
+    of_parts = {f"effect {of}on {_called(graphs, name)}": values for name, values in item.effects.items()}
+    painted = {name: item.painted(values, bonds) for name, values in of_parts.items()}
+    effects = {name: nodes for name, (nodes, _) in painted.items()}
+    most = {name: float(np.abs(values).max(initial=0)) for name, values in of_parts.items()}
     shades = {name: shades_of(values) for name, values in maps.items()}
-    shades |= {name: effect_shades(values) for name, values in effects.items()}
+    shades |= {name: 0.5 + values / (2 * (most[name] or 1)) for name, values in effects.items()}
     limits = {name: colour_limits(values) for name, values in maps.items()}
-    limits |= {name: (-float(np.abs(values).max()), float(np.abs(values).max())) for name, values in effects.items()}
+    limits |= {name: (-end, end) for name, end in most.items()}
     return {
         "maps": {name: values.tolist() for name, values in (maps | effects).items()},
         "shades": {name: values.tolist() for name, values in shades.items()},
         "limits": limits,
         "signed": list(effects),
         "shared": bool(effects) and not item.outputs,
+        "ties": {
+            name: [
+                [b, ties[pair], 0.5 + ties[pair] / (2 * (most[name] or 1))]
+                for b, pair in enumerate(bonds)
+                if pair in ties
+            ]
+            for name, (_, ties) in painted.items()
+        },
+        "fragments": [
+            {
+                "name": name,
+                "nodes": list(map(int, nodes)),
+                "effects": {of: float(v[part]) for of, v in of_parts.items()},
+            }
+            for part, (name, nodes) in enumerate(zip(item.part_names, item.parts, strict=False))
+        ],
     }
+
+
+def _pairs(graphs: GraphSet, item: Explanation) -> list[Pair]:
+    return [(a, b) for a, b in pairs_of(graphs[item.graph]).tolist() if a != b]
 
 
 def _words(graphs: GraphSet, item: Explanation) -> dict[str, Any]:

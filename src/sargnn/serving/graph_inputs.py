@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from sargnn.data.graphs import EDGE_ARRAYS, NODE_ARRAYS, GraphSet, pointers
+from sargnn.data.graphs import GraphSet
 from sargnn.data.io.assembler import assemble_records
 from sargnn.data.io.graph_records import Record
 from sargnn.data.io.molecules import read_molecule
 from sargnn.data.io.node_link import read_object
 from sargnn.data.problems import Problems, kind_of
+from sargnn.data.subgraphs import subgraphs
 from sargnn.errors import InputError
 
 __all__ = ["GraphInput", "Lookup", "read", "without"]
@@ -108,23 +109,10 @@ def without(one: GraphSet, nodes: Iterable[int], edges: Iterable[tuple[int, int]
     if not kept.any():
         raise InputError("got a graph without all of its nodes, expected one that is left")
     source, target = one.edges
-    stays = kept[source] & kept[target]
+    stays = np.ones(one.num_edges, bool)
     for a, b in edges:
         stays &= ~((source == a) & (target == b) | (source == b) & (target == a))
-    number = np.cumsum(kept, dtype=np.int32) - 1
-    rows = [(NODE_ARRAYS, kept), (EDGE_ARRAYS, stays)]
-    arrays = {name: getattr(one, name)[some] for names, some in rows for name in names if _has(one, name)}
-    return replace(
-        one,
-        node_ptr=pointers([int(kept.sum())]),
-        edge_ptr=pointers([int(stays.sum())]),
-        edges=number[one.edges[:, stays]],
-        **arrays,
-    )
-
-
-def _has(one: GraphSet, name: str) -> bool:
-    return getattr(one, name) is not None
+    return subgraphs(one, kept, stays)
 
 
 def _of_set(item: dict[str, Any], sets: Lookup, form: Hashable, removed: Any) -> GraphInput:

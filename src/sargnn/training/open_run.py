@@ -1,5 +1,5 @@
 """A saved model opened on graphs, on all of a set or on one part of the split that it was trained with, and what it
-says of them: predictions as a table, explanations."""
+says of them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from sargnn.data.roles import USUAL, Roles
 from sargnn.data.sources import read
 from sargnn.data.splits import Fold
 from sargnn.errors import InputError
-from sargnn.pages.explanations import Explanation
 from sargnn.training.hardware import find_device
 from sargnn.training.model_folder import load_model, read_training
 from sargnn.training.run import parts_of
-from sargnn.training.trained_model import Prediction, TrainedModel
+from sargnn.training.trained_model import TrainedModel
 
-__all__ = ["OpenRun", "explain_graphs", "open_run"]
+__all__ = ["OpenRun", "open_run"]
 
 SHOWN_LABELS = 5
 """Unknown labels that a message names."""
@@ -112,45 +111,6 @@ def open_run(
     if not trained.encoder.has_unknown:
         index = np.array([g for g in index.tolist() if g not in reasons], np.int64)
     return OpenRun(run, trained, graphs, index, reasons, part == "all" and only is None)
-
-
-def explain_graphs(
-    trained: TrainedModel, graphs: GraphSet, index: np.ndarray, rule: str = "mean", outputs: Sequence[str] = ()
-) -> list[Explanation]:
-    """Explain the graphs at ``index``; ``rule`` combines the layers into one map (see :mod:`sargnn.explain.maps`).
-    ``outputs``: the names of those whose effects are wanted (see :mod:`sargnn.explain.effects`).
-
-    >>> explain_graphs(trained, graphs, np.array([0, 7]))[1].map  # doctest: +SKIP
-    array([0.02, 0.31, ...
-    """
-    chosen = graphs.subset(index)
-    data = trained.tensors(chosen, next(trained.model.parameters()).device)
-    found = trained.predict_tensors(data)
-    layers = found.saliency
-    mapped = trained.saliency_of_tensors(data, rule, found) if len(layers) else np.zeros(chosen.num_nodes)
-    task, columns, truths = found.task, found.task.columns(), _truths(found, chosen)
-    effects = trained.effects_of_tensors(data) if outputs else np.empty((chosen.num_nodes, len(task.names)))
-    names = task.names if trained.model.saliency_per_output else ()
-    wanted = {name: effects[:, task.names.index(name)] for name in outputs}
-    explained = []
-    for row, (g, values) in enumerate(zip(index.tolist(), found.values, strict=True)):
-        nodes = chosen.nodes_of(row)
-        cells = dict(zip(columns, task.cells(values), strict=True))
-        truth, right = truths[row] if truths else (None, None)
-        own = {name: effect[nodes] for name, effect in wanted.items()}
-        verdict, maps = task.verdict(values), (layers[:, nodes], rule, mapped[nodes])
-        explained.append(Explanation(g, verdict, *maps, cells, truth, right, names, own))
-    return explained
-
-
-def _truths(found: Prediction, graphs: GraphSet) -> list[tuple[str, bool]]:
-    """Each graph's true value in words and whether it was found; nothing where targets are missing or others."""
-    try:
-        targets = found.task.targets(graphs)
-    except InputError:
-        return []
-    right = found.task.right(targets, found.values).tolist()
-    return [(found.task.truth(target), bool(good)) for target, good in zip(targets, right, strict=True)]
 
 
 def _parts_of(run: Path, graphs: GraphSet) -> dict[str, np.ndarray]:

@@ -17,12 +17,14 @@ from sargnn.data.problems import Problems, shown
 from sargnn.data.roles import TASKS, USUAL, Roles
 from sargnn.data.sources import Source, read
 from sargnn.errors import InputError
-from sargnn.explain.effects import outputs_without_each_node
+from sargnn.explain.effects import outputs_of, outputs_without
 from sargnn.explain.maps import chunks, combine, inference, node_saliency
+from sargnn.explain.parts import Parts, node_parts
 from sargnn.nn.budget import built_within, within_limits
 from sargnn.nn.graph_model import GraphModel
 from sargnn.systems import find_system
 from sargnn.tasks import Task
+from sargnn.training.counterfactuals import Counterfactual, find_counterfactuals
 from sargnn.training.loop import predict_outputs
 from sargnn.training.settings import Settings
 
@@ -187,19 +189,33 @@ class TrainedModel:
         layers = (seen or self.predict_tensors(data)).saliency
         return combine(list(torch.from_numpy(layers)), rule).numpy()
 
-    def effects(self, graphs: Source) -> np.ndarray:
-        """float64 [N, O]: how much each node raises each output, found by removing it (:mod:`sargnn.explain.effects`):
-        the log-odds of a probability, or a number in its own unit.
+    def effects(self, graphs: Source, parts: Parts | None = None) -> np.ndarray:
+        """float64 [P, O]: how much each part of the graphs raises each output, found by removing it
+        (:mod:`sargnn.explain.effects`): the log-odds of a probability, or a number in its own unit. The parts are the
+        nodes, unless :func:`sargnn.explain.find_parts` has found others.
 
         >>> sargnn.load_model("run").effects(graphs)[:, 0]  # doctest: +SKIP
         """
-        return self.effects_of_tensors(self.tensors(self.read(graphs), next(self.model.parameters()).device))
+        return self.effects_of_tensors(self.tensors(self.read(graphs), next(self.model.parameters()).device), parts)
 
-    def effects_of_tensors(self, data: TensorSet) -> np.ndarray:
+    def effects_of_tensors(self, data: TensorSet, parts: Parts | None = None) -> np.ndarray:
         """The same for encoded graphs."""
-        outputs = outputs_without_each_node(self.model, data, np.arange(len(data)))
-        whole, without = (self._additive(self.task.predict(found)) for found in outputs)
-        return np.asarray(np.repeat(whole, data.sizes, axis=0) - without)
+        parts = node_parts(data.sizes) if parts is None else parts
+        whole, without = outputs_of(self.model, data), outputs_without(self.model, data, parts)
+        return np.asarray(
+            self._additive(self.task.predict(whole))[parts.graph] - self._additive(self.task.predict(without))
+        )
+
+    def counterfactuals(
+        self, graphs: Source, parts: Parts | None = None, output: str | None = None
+    ) -> list[Counterfactual]:
+        """Of each graph that has one, the smallest removal of parts (by default nodes) that changes what is decided,
+        checked on what is left (:mod:`sargnn.training.counterfactuals`).
+
+        >>> sargnn.load_model("run").counterfactuals(graphs)[0].nodes  # doctest: +SKIP
+        array([3, 4])
+        """
+        return find_counterfactuals(self, self.read(graphs), parts, output)
 
     def _additive(self, values: np.ndarray) -> np.ndarray:
         """Values whose differences can be compared: probabilities as log-odds."""

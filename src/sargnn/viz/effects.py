@@ -1,4 +1,4 @@
-"""What each node does to each target, side by side: one panel per target, beside the saliency."""
+"""What each node, edge or fragment does to each target, side by side: one panel per target, beside the saliency."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ def draw_effects(
     graph: int,
     effects: Mapping[str, np.ndarray],
     *,
+    ties: Mapping[str, Mapping[tuple[int, int], float]] | None = None,
     saliency: Mapping[str, np.ndarray] | None = None,
     title: str | None = None,
 ) -> Figure:
     """Graph number ``graph`` once for each target with its ``effects`` [n]: plum nodes raise the prediction, teal ones
-    lower it, each panel on a scale of its own. The first panels are maps of ``saliency`` by name, if there are some.
+    lower it, each panel on a scale of its own. ``ties`` are effects of edges, by target and pair of nodes. The first
+    panels are maps of ``saliency`` by name, if there are some.
 
     >>> from sargnn.data.graphs import pack
     >>> path = pack([(3, [(0, 1), (1, 0), (1, 2), (2, 1)])])
@@ -57,7 +59,8 @@ def draw_effects(
             draw_panel(ax, one, positions, values, SALIENCY)
             draw_scale(ax, "saliency", *colour_limits(values))
         else:
-            most = float(np.abs(values).max()) or 1.0
-            draw_panel(ax, one, positions, values, EFFECT)
+            own = {} if ties is None else ties.get(name, {})
+            most = max(float(np.abs(values).max()), *map(abs, own.values()), 0.0) or 1.0
+            draw_panel(ax, one, positions, values, EFFECT, ties=own)
             draw_scale(ax, "effect", -most, most, EFFECT)
     return figure

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Curve
 from scipy.spatial import cKDTree
 
-from sargnn.data.graphs import GraphSet
+from sargnn.data.graphs import GraphSet, pairs_of
 from sargnn.errors import InputError
-from sargnn.viz.layout import PANEL, fit, pairs_of, positions_of
+from sargnn.viz.layout import PANEL, fit, positions_of
 from sargnn.viz.style import EFFECT, MUTED, SALIENCY, house_style, printable, readable_on
 
 __all__ = [
@@ -100,10 +102,16 @@ def _panels(count: int, title: str | None) -> tuple[Figure, list[Axes]]:
 
 
 def draw_panel(
-    ax: Axes, one: GraphSet, positions: np.ndarray, saliency: np.ndarray, colours: Colormap = SALIENCY
+    ax: Axes,
+    one: GraphSet,
+    positions: np.ndarray,
+    saliency: np.ndarray,
+    colours: Colormap = SALIENCY,
+    *,
+    ties: Mapping[tuple[int, int], float] | None = None,
 ) -> np.ndarray:
     """Draw one graph into its frame; float [n, 2], where its nodes came to stand. Colours of effects have their middle
-    at zero, and nodes their size by the distance from it.
+    at zero, and nodes their size by the distance from it. ``ties`` are effects of edges, drawn as broad lines.
 
     One unit of the axes' data is one point on paper, which makes every size below a plain number.
     """
@@ -121,6 +129,8 @@ def draw_panel(
         linewidth=np.clip(min(0.08 * diameter, 150 / max(len(pairs), 1)), 0.15, 1.3),
     )  # fmt: skip
     ax.add_patch(edges)
+    if ties:
+        _draw_ties(ax, points, ties, diameter)
     shade, colour = shades_of(saliency), SALIENCY(shades_of(saliency))
     if colours is EFFECT:
         shade, colour = shades_of(np.abs(saliency)), EFFECT(effect_shades(saliency))
@@ -136,6 +146,18 @@ def draw_panel(
     if one.node_labels is not None and names and one.num_nodes <= LABELLED:
         _draw_labels(ax, [names[label] for label in one.node_labels], points, shade, diameter)
     return points
+
+
+def _draw_ties(ax: Axes, points: np.ndarray, ties: Mapping[tuple[int, int], float], diameter: float) -> None:
+    """Edges coloured by their effect, the larger ones on top and broader."""
+    order = sorted(ties, key=lambda pair: abs(ties[pair]))
+    values = np.array([ties[pair] for pair in order])
+    breadth = 0.15 + 0.3 * np.abs(values) / (np.abs(values).max() or 1.0)
+    lines = LineCollection(
+        [points[list(pair)] for pair in order], colors=EFFECT(effect_shades(values)), linewidths=diameter * breadth,
+        capstyle="round", zorder=1.5, clip_on=False,
+    )  # fmt: skip
+    ax.add_collection(lines)
 
 
 def _draw_labels(ax: Axes, names: list[str], points: np.ndarray, shade: np.ndarray, diameter: float) -> None:

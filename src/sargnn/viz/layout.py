@@ -8,9 +8,9 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 from scipy.spatial import cKDTree
 
-from sargnn.data.graphs import GraphSet
+from sargnn.data.graphs import GraphSet, pairs_of
 
-__all__ = ["PANEL", "fit", "pairs_of", "positions_of"]
+__all__ = ["PANEL", "fit", "positions_of"]
 
 PANEL = (3.4, 2.7)
 """Width and height of one drawn graph, in inches; the colour bar's strip comes below."""
@@ -35,11 +35,6 @@ def positions_of(one: GraphSet) -> np.ndarray:
     count, part = connected_components(adjacency, directed=False)
     members = np.split(np.argsort(part, kind="stable"), np.cumsum(np.bincount(part, minlength=count))[:-1])
     return _side_by_side(members, [_lay_out(adjacency[nodes][:, nodes]) for nodes in members], one.num_nodes)
-
-
-def pairs_of(one: GraphSet) -> np.ndarray:
-    """int64 [M, 2]: every two nodes that share an edge, in either direction, once."""
-    return np.unique(np.sort(one.edges.astype(np.int64), axis=0), axis=1).T
 
 
 def fit(positions: np.ndarray, width: float, height: float, margin: float) -> np.ndarray:
