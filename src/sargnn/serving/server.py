@@ -25,12 +25,15 @@ IDLE = 5.0
 """Seconds that a connection may rest between requests."""
 HEADERS = 5.0
 """Seconds in which the headers of a request must arrive."""
+TAKEN = 2**16
+"""Bytes that a client must take in as many seconds, of an answer that does not fit into the system's buffers."""
 
 
 class PatientProtocol(Protocol):
-    """Ends connections that do not send a request, or send it drop by drop."""
+    """Ends connections that do not send a request, or send it drop by drop, or do not take the answer."""
 
     _deadline: asyncio.TimerHandle | None = None
+    _taking: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -38,7 +41,16 @@ class PatientProtocol(Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
+        self._taken()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch()
+
+    def resume_writing(self) -> None:
+        self._taken()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -59,8 +71,24 @@ class PatientProtocol(Protocol):
             self._deadline = None
 
     def _end(self) -> None:
-        if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
+        if self.cycle is not None and not self.cycle.response_complete:
+            return
+        if self.transport.get_write_buffer_size():  # closing would wait until it is taken
+            self.transport.abort()
+        elif not self.transport.is_closing():
             self.transport.close()
+
+    def _watch(self, before: int | None = None) -> None:
+        left = self.transport.get_write_buffer_size()
+        if before is not None and left > before - TAKEN:
+            self.transport.abort()
+        else:
+            self._taking = self.loop.call_later(HEADERS, self._watch, left)
+
+    def _taken(self) -> None:
+        if self._taking is not None:
+            self._taking.cancel()
+            self._taking = None
 
 
 def run_server(app: FastAPI, host: str, port: int, limits: Limits, names: str) -> None:
