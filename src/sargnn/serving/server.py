@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from contextlib import suppress
 from typing import Any
 
@@ -25,8 +26,10 @@ IDLE = 5.0
 """Seconds that a connection may rest between requests."""
 HEADERS = 5.0
 """Seconds in which the headers of a request must arrive."""
-TAKEN = 2**16
-"""Bytes that a client must take in as many seconds, of an answer that does not fit into the system's buffers."""
+TAKING = 10.0
+"""Seconds in which a client must take some of an answer that does not fit into the system's buffer."""
+BUFFER = 2**17
+"""Bytes of that buffer; of a larger one, the system would tell too late that some has been taken."""
 
 
 class PatientProtocol(Protocol):
@@ -37,6 +40,7 @@ class PatientProtocol(Protocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -49,7 +53,8 @@ class PatientProtocol(Protocol):
         self._watch()
 
     def resume_writing(self) -> None:
-        self._taken()
+        if not self.transport.is_closing():
+            self._taken()
         super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
@@ -71,19 +76,17 @@ class PatientProtocol(Protocol):
             self._deadline = None
 
     def _end(self) -> None:
-        if self.cycle is not None and not self.cycle.response_complete:
-            return
-        if self.transport.get_write_buffer_size():  # closing would wait until it is taken
-            self.transport.abort()
-        elif not self.transport.is_closing():
-            self.transport.close()
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()  # once the answer has been taken
+            if self._taking is None:
+                self._watch()
 
     def _watch(self, before: int | None = None) -> None:
         left = self.transport.get_write_buffer_size()
-        if before is not None and left > before - TAKEN:
+        if left and left == before:
             self.transport.abort()
         else:
-            self._taking = self.loop.call_later(HEADERS, self._watch, left)
+            self._taking = self.loop.call_later(TAKING, self._watch, left)
 
     def _taken(self) -> None:
         if self._taking is not None:
