@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -132,6 +132,21 @@ def received(one: socket.socket, pause: float = 0.0) -> int:
         found += len(some)
         time.sleep(pause)
     return found
+
+
+def test_headers_without_an_end_are_refused_before_they_fill_the_memory(patient: Served) -> None:
+    with connect(patient) as one:
+        one.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ")
+        with suppress(ConnectionError):
+            for _ in range(100):
+                one.sendall(b"a" * 2**16)
+        with suppress(ConnectionError):
+            assert received(one) < 1000
+    assert ask(patient).status_code == 200
+    body = json.dumps({"graphs": [graph(3)]}).encode()
+    with connect(patient) as one:  # a long body is none
+        one.sendall(post(len(body) + 2**14, body + b" " * 2**14) * 3)
+        assert b"HTTP/1.1 200 OK" in one.recv(2**16)
 
 
 def test_a_thousand_idle_connections_disturb_nobody(patient: Served) -> None:

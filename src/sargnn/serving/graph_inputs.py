@@ -109,8 +109,10 @@ def without(one: GraphSet, nodes: Iterable[int], edges: Iterable[tuple[int, int]
         raise InputError("got a graph without all of its nodes, expected one that is left")
     source, target = one.edges
     stays = kept[source] & kept[target]
-    for a, b in edges:
-        stays &= ~((source == a) & (target == b) | (source == b) & (target == a))
+    n = one.num_nodes
+    known = [(a, b) for a, b in edges if 0 <= a < n and 0 <= b < n]
+    gone = np.array([[a * n + b, b * n + a] for a, b in known], np.int64)
+    stays &= ~np.isin(source.astype(np.int64) * n + target, gone)
     number = np.cumsum(kept, dtype=np.int32) - 1
     rows = [(NODE_ARRAYS, kept), (EDGE_ARRAYS, stays)]
     arrays = {name: getattr(one, name)[some] for names, some in rows for name in names if _has(one, name)}

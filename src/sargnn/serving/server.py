@@ -26,6 +26,8 @@ IDLE = 5.0
 """Seconds that a connection may rest between requests."""
 HEADERS = 5.0
 """Seconds in which the headers of a request must arrive."""
+MOST_HEADERS = 2**16
+"""Bytes of the headers of a request."""
 TAKING = 10.0
 """Seconds in which a client must take some of an answer that does not fit into the system's buffer."""
 BUFFER = 2**17
@@ -33,10 +35,11 @@ BUFFER = 2**17
 
 
 class PatientProtocol(Protocol):
-    """Ends connections that do not send a request, or send it drop by drop, or do not take the answer."""
+    """Ends connections that send no request, one without an end, or one drop by drop, and those that take no answer."""
 
     _deadline: asyncio.TimerHandle | None = None
     _taking: asyncio.TimerHandle | None = None
+    _headers = 0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -61,9 +64,15 @@ class PatientProtocol(Protocol):
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop()
+            self._headers = 0
+            return
+        self._headers += len(data)
+        if self._headers > MOST_HEADERS and not self.transport.is_closing():
+            self.send_400_response(f"got headers of more than {MOST_HEADERS} bytes")
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        self._headers = 0
         self._wait()
 
     def _wait(self) -> None:
