@@ -1,7 +1,7 @@
 // A map of graphs: a point for each, near each other where the model sees them alike. Draw a box to choose some.
 import { svg } from "./dom.js";
 
-const WIDTH = 360, HEIGHT = 270, MARGIN = 14;
+const WIDE = 360, HIGH = 270, MARGIN = 14;
 const COLOURS = ["#9c2a5e", "#2f7f86", "#d9853b", "#4a6fa5", "#7f8f3a", "#8a5fb0", "#555f69", "#c2557a"];
 
 // Where each graph is drawn.
@@ -11,7 +11,7 @@ function onPaper(places) {
     for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
     return values.map((value) => MARGIN + (side - 2 * MARGIN) * (value - low) / (high - low || 1));
   };
-  return [scale(places.x, WIDTH), scale(places.y, HEIGHT).map((value) => HEIGHT - value)];
+  return [scale(places.x, WIDE), scale(places.y, HIGH).map((value) => HIGH - value)];
 }
 
 // The graphs in a box: left, top, right, bottom.
@@ -23,8 +23,8 @@ export function within(places, [left, top, right, bottom]) {
 // `brushed` hears of a box that was drawn, `picked` is the graph with a ring.
 export function scatter(root, places, groups, chosen, kept, brushed, picked) {
   root.replaceChildren();
-  root.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
-  svg(root, "rect", { width: WIDTH, height: HEIGHT, fill: "#fffdfa", rx: 8 });
+  root.setAttribute("viewBox", `0 0 ${WIDE} ${HIGH}`);
+  svg(root, "rect", { width: WIDE, height: HIGH, fill: "#fffdfa", rx: 8 });
   const [x, y] = onPaper(places), names = [...new Set(groups)].sort();
   places.graph.forEach((graph, i) => {
     const inside = kept.has(graph);
@@ -41,7 +41,7 @@ export function scatter(root, places, groups, chosen, kept, brushed, picked) {
   let start = null;
   const at = (event) => {
     const frame = root.getBoundingClientRect();
-    return [(event.clientX - frame.left) * WIDTH / frame.width, (event.clientY - frame.top) * HEIGHT / frame.height];
+    return [(event.clientX - frame.left) * WIDE / frame.width, (event.clientY - frame.top) * HIGH / frame.height];
   };
   root.onpointerdown = (event) => { start = at(event); root.setPointerCapture(event.pointerId); };
   root.onpointermove = (event) => {
