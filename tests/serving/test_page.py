@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,8 +18,9 @@ import pytest
 
 from sargnn.serving.loaded import LoadedRun
 from sargnn.serving.site import write_site
+from sargnn.training.run import train
 from served import Served, graph, serving
-from tiny import shapes
+from tiny import shapes, tiny
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(
@@ -299,6 +301,23 @@ def test_hostile_names_are_shown_and_do_nothing(run: Path, browser: Any, tmp_pat
         page.fill("#graphs", json.dumps(unreadable))
         page.click("text=Predict >> nth=1")
         page.wait_for_selector(".problem:has-text('attribute')")
+
+
+def test_hostile_classes_and_sets_are_shown_and_do_nothing(browser: Any, tmp_path: Path) -> None:
+    """In every field that a model can name: outputs, targets, the set that it was trained on, categories."""
+    graphs = shapes()
+    labels = graphs.edges[0][: graphs.num_nodes] % 2
+    hostile: dict[str, Any] = {"classes": (HOSTILE, "path"), "name": HOSTILE, "graph_names": (HOSTILE,) * 24}
+    graphs = replace(graphs, node_labels=labels, node_label_names=(HOSTILE, "b"), **hostile)
+    train(graphs, tiny(training__epochs=1), tmp_path / "run")
+    write_site(tmp_path / "site", LoadedRun.load("run", tmp_path / "run"), graphs)
+    with opened(browser, f"{(tmp_path / 'site' / 'index.html').as_uri()}#graph=0") as page:
+        page.wait_for_selector(".picture circle[data-node]")
+        for where in (".numbers th", ".said h2", ".nodes td", ".rows .name", ".filters option", ".key"):
+            assert any(HOSTILE[:20] in text for text in page.locator(where).all_inner_texts()), where
+        page.click("text=Model >> nth=-1")
+        page.wait_for_selector(".card h2")
+        assert HOSTILE[:20] in page.locator(".card").inner_text()
 
 
 def test_a_server_with_a_token_asks_for_it(run: Path, browser: Any, tmp_path: Path) -> None:
