@@ -3,8 +3,9 @@
     python benchmarks/serving.py RUN DATA --rows results/serving.jsonl
 
 Everything is on this machine and over loopback: the server in one process, all clients in another, so that they share
-the cores. Rates are ratios to one process that reads and predicts one graph at a time, measured in turn with them.
-Counts and times are bounded.
+the cores. Rates are ratios to one process that reads and predicts one graph at a time, measured in turn with them,
+each with one thread. They are also given per second of CPU time, of which other work on the machine takes nothing; the
+load of the machine is in every row. Counts and times are bounded.
 """
 
 from __future__ import annotations
@@ -23,36 +24,48 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 import psutil
+import torch
 
 import sargnn
 from sargnn.data.io.convert import convert
 from sargnn.serving.graph_inputs import GraphInput, read
 
+LEAST = 50
+"""Graphs of a measurement, however busy the machine is."""
 
-def texts_of(data: str, folder: Path) -> list[str]:
+
+def texts_of(data: str) -> list[str]:
     """Every graph of a set as node-link JSON."""
-    graphs = sargnn.load(data)
-    path = folder / "graphs.jsonl"
-    path.unlink(missing_ok=True)
-    convert(graphs, path, "jsonl")
-    items = [json.loads(line) for line in path.read_text().splitlines()]
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "graphs.jsonl")
+        convert(sargnn.load(data), path, "jsonl")
+        items = [json.loads(line) for line in path.read_text().splitlines()]
     return [json.dumps({"nodes": item["nodes"], "edges": item["edges"]}) for item in items]
 
 
-def one_at_a_time(run: str, texts: list[str], seconds: float) -> float:
-    """Graphs a second of one process that reads and predicts one graph after the other."""
+def one_at_a_time(run: str, texts: list[str], seconds: float) -> tuple[float, float]:
+    """Graphs a second, and a second of CPU time, of one process that reads and predicts one graph after the other."""
+    torch.set_num_threads(1)
     trained = sargnn.load_model(run)
-    started = time.perf_counter()
+    trained.predict(read([GraphInput.of(json.loads(texts[0]), {})]))  # kernels are loaded
+    started, busy = time.perf_counter(), time.process_time()
     for done, text in enumerate(cycle(texts), 1):
         trained.predict(read([GraphInput.of(json.loads(text), {})]))
-        if time.perf_counter() - started > seconds:
-            return done / (time.perf_counter() - started)
+        if time.perf_counter() - started > seconds and done >= LEAST:
+            return done / (time.perf_counter() - started), done / (time.process_time() - busy)
     raise AssertionError
+
+
+def cpu_seconds(process: psutil.Process) -> float:
+    """What a process has used of both cores so far."""
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
 @contextmanager
@@ -140,23 +153,36 @@ async def open_loop(host: str, port: int, requests: list[bytes], rate: float, se
     return times
 
 
+def until(seconds: float) -> Callable[[int, float], bool]:
+    return lambda done, past: past > seconds and done >= 20 * LEAST
+
+
+def _row(what: str, values: list[float]) -> dict[str, Any]:
+    return {"what": what, "value": float(np.median(values)), "all": [round(value, 3) for value in values]}
+
+
 def measure(run: str, data: str, seconds: float, many: int) -> Iterator[dict[str, Any]]:
-    texts = texts_of(data, Path(run))
+    texts = texts_of(data)
     requests = requests_of(Path(run).name, texts)
-    with serving(run) as (host, port, process, ready):
-        yield {"what": "seconds from the command to ready", "value": ready}
+    for options in ((), ("--data", data)):
+        with serving(run, *options) as (_, _, process, ready):
+            words = " ".join(("seconds from the command to ready", *options))
+            yield {"what": words, "value": ready, "cpu": cpu_seconds(process)}
+    with serving(run) as (host, port, process, _):
         asyncio.run(closed_loop(host, port, requests, 64, lambda done, _: done >= 500))
         rates, alone = [], []
         for _ in range(3):
             alone.append(one_at_a_time(run, texts, seconds / 2))
-            rate, found = asyncio.run(closed_loop(host, port, requests, 64, lambda _, past: past > seconds))
-            rates.append(rate)
+            before = cpu_seconds(process)
+            rate, found = asyncio.run(closed_loop(host, port, requests, 64, until(seconds)))
+            rates.append((rate, len(found) / (cpu_seconds(process) - before)))
             assert {status for status, _ in found} == {200}
-        ratios = [rate / before for rate, before in zip(rates, alone, strict=True)]
-        yield {"what": "graphs a second, one process, one at a time", "value": float(np.median(alone)), "all": alone}
-        yield {"what": "requests a second, 64 clients, a graph each", "value": float(np.median(rates)), "all": rates}
-        yield {"what": "ratio", "value": float(np.median(ratios)), "all": ratios}
-        times = asyncio.run(open_loop(host, port, requests, max(rates) / 2, 2 * seconds))
+        for kind, second in enumerate(("second", "second of CPU time")):
+            yield _row(f"graphs a {second}, one process, one at a time", [both[kind] for both in alone])
+            yield _row(f"requests a {second}, 64 clients, a graph each", [both[kind] for both in rates])
+            ratios = [rate[kind] / before[kind] for rate, before in zip(rates, alone, strict=True)]
+            yield _row(f"ratio, by the {second}", ratios)
+        times = asyncio.run(open_loop(host, port, requests, max(rates)[0] / 2, 2 * seconds))
         quantiles = {f"p{q:g}": float(np.quantile(times, q / 100)) for q in (50, 95, 99)}
         yield {"what": "seconds to the answer at half of the highest rate", "requests": len(times), **quantiles}
         sizes = [process.memory_info().rss]
@@ -203,8 +229,9 @@ def main() -> None:
     parser.add_argument("--rows", type=Path)
     asked = parser.parse_args()
     about = {
+        "command": f"python benchmarks/serving.py RUN {asked.data} --seconds {asked.seconds:g} --many {asked.many}",
         "version": sargnn.__version__, "data": asked.data, "system": sargnn.load_model(asked.run).settings.name,
-        "hardware": f"{platform.machine()} CPU, {os.cpu_count()} cores", "load": os.getloadavg()[0],
+        "hardware": f"{platform.machine()} CPU, {os.cpu_count()} cores",
     }  # fmt: skip
     for row in measure(asked.run, asked.data, asked.seconds, asked.many):
         line = json.dumps({**row, **about, "load": round(os.getloadavg()[0], 1)})

@@ -76,6 +76,12 @@ def with_targets(kind: str) -> GraphSet:
 
 
 @pytest.mark.parametrize("kind", ["multilabel", "regression"])
+@pytest.mark.parametrize("name", ["topological-forest", "gsat"])
+def test_other_systems_of_every_task(name: str, kind: str, tmp_path: Path, client: Client) -> None:
+    check(with_targets(kind), settings_of(name), tmp_path, client)
+
+
+@pytest.mark.parametrize("kind", ["multilabel", "regression"])
 def test_every_task(kind: str, tmp_path: Path, client: Client) -> None:
     graphs = with_targets(kind)
     check(graphs, tiny("sargnn-plus", model__members=2), tmp_path, client)

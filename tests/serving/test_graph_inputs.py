@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,13 @@ def test_without_is_the_induced_subgraph(position: int, data: Any) -> None:
     assert left.num_nodes == len(kept)
 
 
+def test_many_edges_are_taken_away_at_once() -> None:
+    one = labelled(shapes())[0]
+    started = time.process_time()
+    assert without(one, [], [(0, 1), (-1, 10**30)] * 200_000).num_edges == one.num_edges - 2
+    assert time.process_time() - started < 3
+
+
 @pytest.mark.parametrize(
     ("item", "message"),
     [
@@ -96,6 +104,8 @@ def test_without_is_the_induced_subgraph(position: int, data: Any) -> None:
         ({"nodes": [{"id": 0}], "edges": [{"source": 0, "target": 9}]}, "got target 9, expected the id of a node"),
         ({"nodes": [{"id": {}}], "edges": []}, "got a dict as id"),
         ({"nodes": [1], "edges": []}, "got no list of nodes"),
+        (graph(3, name=["a"]), "got a list as name, expected a text"),
+        (graph(3, graph={"name": {}}), "got a dict as name, expected a text"),
     ],
 )
 def test_what_is_no_graph_is_refused(item: Any, message: str) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from sargnn.errors import InputError
-from sargnn.serving.guard import check_host, is_loopback, read_token, same
+from sargnn.serving.guard import Guard, check_host, is_loopback, read_token, same
+from sargnn.serving.limits import Limits
+from sargnn.serving.metrics import Metrics
 from served import Client, graph
 
 TOKEN = "correct-horse-battery-staple"
@@ -79,6 +83,50 @@ def test_other_sites_cannot_ask(client: Client) -> None:
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
         for path in ("/v1/models/shapes/predict", "/v1/files?name=a.csv", "/v1/session"):
             assert one.post(path, content=b"{}", headers={"content-type": kind}).status_code == 415
+
+
+def test_more_bytes_than_memory_should_hold_are_refused_for_a_while(client: Client) -> None:
+    """Of all clients together; when one has its answer, its bytes are free again."""
+    one = client(limits=Limits(max_bytes=1000))
+    guard = Guard(one.app, None, Metrics(), Limits(max_bytes=1000))
+
+    async def ask(more: asyncio.Event | None = None) -> int:
+        parts = [{"type": "http.request", "body": b"x" * 900, "more_body": more is not None}]
+        statuses: list[int] = []
+
+        async def receive() -> Any:
+            if more is not None and not parts:
+                await more.wait()
+            return parts.pop() if parts else {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            statuses.append(message.get("status", 0))
+
+        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+        path = "/v1/models/shapes/predict"
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": path,
+            "headers": headers,
+            "query_string": b"",
+            "app": one.app,
+        }
+        await guard(scope, receive, send)
+        return statuses[0]
+
+    async def body() -> None:
+        free = asyncio.Event()
+        waiting = [asyncio.create_task(ask(free)) for _ in range(8)]
+        await asyncio.sleep(0.05)
+        assert guard.held == 7200
+        assert await ask() == 503
+        free.set()
+        assert await asyncio.gather(*waiting) == [400] * 8
+        assert guard.held == 0
+        assert await ask() == 400
+
+    asyncio.run(body())
 
 
 def test_tokens_are_compared_whole() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,16 @@ def test_the_example_is_a_graph_that_the_model_reads(tmp_path: Path, encodings: 
     assert isinstance(outcome, Outcome), outcome
     assert one.inputs()["node_attributes"] == 2
     assert ("edge_labels" in one.inputs()) is bool(encodings)
+
+
+def test_the_example_of_a_model_that_knows_no_atoms_is_no_molecule(tmp_path: Path, molecules: Path) -> None:
+    """SMILES can be read as graphs with labels that it has never seen: its answer would mean nothing."""
+    graphs = replace(shapes(), node_labels=shapes().edges[0][: shapes().num_nodes] % 2, node_label_names=("0", "1"))
+    train(replace(graphs, node_attributes=None), tiny(), tmp_path / "run")
+    example = LoadedRun.load("run", tmp_path / "run").example
+    assert isinstance(example, dict)
+    assert [node["label"] for node in example["nodes"]] == ["0", "1", "0"]
+    assert LoadedRun.load("drugs", molecules).example == "CCO"
 
 
 def test_runs_have_names_that_fit_into_an_address(run: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,8 +18,9 @@ import pytest
 
 from sargnn.serving.loaded import LoadedRun
 from sargnn.serving.site import write_site
+from sargnn.training.run import train
 from served import Served, graph, serving
-from tiny import shapes
+from tiny import shapes, tiny
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(
@@ -106,6 +108,38 @@ def test_a_dropped_file_of_json_is_predicted_and_nodes_can_be_taken_away(served:
         assert page.locator(".numbers td.number").first.inner_text() == numbers
 
 
+def test_the_example_and_what_is_pasted_in_quotes_are_read(served: Served, browser: Any) -> None:
+    for model, nodes in (("drugs", 3), ("shapes", 3)):
+        with opened(browser, f"{served.address}/#model={model}") as page:
+            page.click("text=Example")
+            page.wait_for_selector(".picture circle[data-node]")
+            assert page.locator(".picture circle[data-node]").count() == nodes
+    with opened(browser, f"{served.address}/#model=drugs") as page:
+        submit(page, '"CCN"')
+        assert page.locator(".said h2").inner_text() == "CCN"
+
+
+def test_a_step_of_a_shared_view_can_be_undone(served: Served, browser: Any) -> None:
+    """There is nothing to go back to, and the page stays."""
+    with opened(browser, f"{served.address}/#model=shapes&view=browse&set=data&graph=2&gone=0.1") as page:
+        page.wait_for_selector(".before")
+        page.click("text=Undo")
+        page.wait_for_selector(".before", state="detached")
+        assert page.locator('[data-node="0"]').get_attribute("aria-pressed") == "false"
+        page.click('[data-node="2"]')
+        page.wait_for_selector(".before")
+        page.click("text=Undo")
+        page.wait_for_selector(".before", state="detached")
+
+
+def test_what_is_too_large_for_an_effect_says_so(served: Served, browser: Any) -> None:
+    with opened(browser, f"{served.address}/#model=shapes", refused="status of 413") as page:
+        submit(page, json.dumps(graph(501)))
+        page.select_option("figure select", "effect on ring")
+        page.wait_for_selector(".problem:has-text('got 501 nodes, expected at most 500')")
+        assert page.locator(".picture circle[data-node]").count() == 501
+
+
 def test_what_if_says_what_rest_says(served: Served, browser: Any, web: httpx.Client) -> None:
     asked = graph(5, ring=False, without={"nodes": [1]})
     (expected,) = web.post("/v1/models/shapes/explain", json={"graphs": [asked]}).json()["results"]
@@ -144,10 +178,18 @@ def test_a_set_is_filtered_mapped_and_brushed(served: Served, browser: Any) -> N
         page.mouse.down()
         page.mouse.move(frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] - 2, steps=4)
         page.mouse.up()
-        assert int(page.locator(".count").inner_text().split()[0]) < kept
+        chosen = page.locator(".count").inner_text()
+        assert int(chosen.split()[0]) < kept
+        assert "box=" in page.url
+        shared = page.url
         page.click(".rows .row >> nth=0")
         page.wait_for_selector(".picture circle[data-node]")
         assert page.locator(".said .right, .said .wrong").inner_text() == "true: ring"
+    with opened(browser, shared) as page:
+        page.wait_for_selector(".map svg circle")
+        assert page.locator(".count").inner_text() == chosen
+        page.click("text=Show all")
+        assert page.locator(".count").inner_text() == f"{kept} graphs"
 
 
 def test_two_runs_are_compared_disagreements_first(served: Served, browser: Any, web: httpx.Client) -> None:
@@ -259,6 +301,23 @@ def test_hostile_names_are_shown_and_do_nothing(run: Path, browser: Any, tmp_pat
         page.fill("#graphs", json.dumps(unreadable))
         page.click("text=Predict >> nth=1")
         page.wait_for_selector(".problem:has-text('attribute')")
+
+
+def test_hostile_classes_and_sets_are_shown_and_do_nothing(browser: Any, tmp_path: Path) -> None:
+    """In every field that a model can name: outputs, targets, the set that it was trained on, categories."""
+    graphs = shapes()
+    labels = graphs.edges[0][: graphs.num_nodes] % 2
+    hostile: dict[str, Any] = {"classes": (HOSTILE, "path"), "name": HOSTILE, "graph_names": (HOSTILE,) * 24}
+    graphs = replace(graphs, node_labels=labels, node_label_names=(HOSTILE, "b"), **hostile)
+    train(graphs, tiny(training__epochs=1), tmp_path / "run")
+    write_site(tmp_path / "site", LoadedRun.load("run", tmp_path / "run"), graphs)
+    with opened(browser, f"{(tmp_path / 'site' / 'index.html').as_uri()}#graph=0") as page:
+        page.wait_for_selector(".picture circle[data-node]")
+        for where in (".numbers th", ".said h2", ".nodes td", ".rows .name", ".filters option", ".key"):
+            assert any(HOSTILE[:20] in text for text in page.locator(where).all_inner_texts()), where
+        page.click("text=Model >> nth=-1")
+        page.wait_for_selector(".card h2")
+        assert HOSTILE[:20] in page.locator(".card").inner_text()
 
 
 def test_a_server_with_a_token_asks_for_it(run: Path, browser: Any, tmp_path: Path) -> None:

@@ -102,6 +102,15 @@ def test_an_explanation_has_maps_effects_and_a_drawing(client: Client, run: Path
     assert len(said["drawing"]["bonds"]) == 4
 
 
+def test_the_effect_of_each_node_is_found_in_small_graphs_alone(client: Client) -> None:
+    """One pass for each node: ten thousand of them would keep everybody waiting."""
+    asked = {"graphs": [graph(501), graph(3), "C" * 2001], "effects": True}
+    results = client().post(EXPLAIN, json=asked).json()["results"]
+    assert [result["status"] for result in results] == [413, 200, 413]
+    assert results[0]["error"] == "got 501 nodes, expected at most 500 to find the effect of each"
+    assert client().post(EXPLAIN, json=asked | {"effects": False}).json()["results"][0]["status"] == 200
+
+
 def test_what_if_is_the_prediction_of_the_graph_that_is_left(client: Client) -> None:
     one, whole = client(), graph(5, ring=False)
     left = {"nodes": whole["nodes"][1:], "edges": whole["edges"][1:]}

@@ -8,11 +8,14 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2 as httpx
 import pytest
+import uvicorn
 
 from sargnn.serving import server
 from served import Served, graph, serving
@@ -79,6 +82,71 @@ def test_headers_that_never_end_are_given_up(patient: Served, monkeypatch: pytes
         assert silent.recv(10) == b""
         assert slow.recv(10) == b""
     assert time.monotonic() - started < server.HEADERS + 5
+
+
+@contextmanager
+def answering(body: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """A client whose system takes a few kilobytes, of a server in a thread that has little patience."""
+    monkeypatch.setattr(server, "HEADERS", 0.2)
+    monkeypatch.setattr(server, "TAKING", 0.5)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        length = str(len(body)).encode()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]})
+        await send({"type": "http.response.body", "body": body})
+
+    with socket.socket() as listening, socket.socket() as one:
+        listening.bind(("127.0.0.1", 0))
+        config = uvicorn.Config(app, http=server.PatientProtocol, lifespan="off", log_level="error")
+        running = uvicorn.Server(config)
+        thread = threading.Thread(target=running.run, args=([listening],))
+        thread.start()
+        while not running.started:
+            time.sleep(0.01)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        one.settimeout(30)
+        one.connect(listening.getsockname())
+        one.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        yield one
+        running.should_exit = True
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def test_a_client_that_does_not_take_the_answer_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the answer would be held for ever."""
+    with answering(bytes(5_000_000), monkeypatch) as one:
+        time.sleep(1.5)
+        assert received(one) < 5_000_000
+
+
+def test_a_client_that_takes_the_answer_slowly_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(bytes(2_000_000), monkeypatch) as one:
+        assert received(one, pause=0.002) > 2_000_000
+
+
+def received(one: socket.socket, pause: float = 0.0) -> int:
+    """Bytes that come until nothing more does."""
+    found = 0
+    while some := one.recv(1 << 17):
+        found += len(some)
+        time.sleep(pause)
+    return found
+
+
+def test_headers_without_an_end_are_refused_before_they_fill_the_memory(patient: Served) -> None:
+    with connect(patient) as one:
+        one.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ")
+        with suppress(ConnectionError):
+            for _ in range(100):
+                one.sendall(b"a" * 2**16)
+        with suppress(ConnectionError):
+            assert received(one) < 1000
+    assert ask(patient).status_code == 200
+    body = json.dumps({"graphs": [graph(3)]}).encode()
+    with connect(patient) as one:  # a long body is none
+        one.sendall(post(len(body) + 2**14, body + b" " * 2**14) * 3)
+        assert b"HTTP/1.1 200 OK" in one.recv(2**16)
 
 
 def test_a_thousand_idle_connections_disturb_nobody(patient: Served) -> None:

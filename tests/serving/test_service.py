@@ -15,6 +15,7 @@ from sargnn.serving.limits import Limits, Refused
 from sargnn.serving.loaded import Runs
 from sargnn.serving.outcomes import Outcome
 from sargnn.serving.service import Service
+from sargnn.serving.sets import MOST_FILES
 from served import graph
 from tiny import shapes
 
@@ -77,6 +78,21 @@ def test_browsing_makes_way_when_the_queue_is_full(run: Path, monkeypatch: pytes
         assert sorted(browsed.said["shapes"]) == list(range(300))
 
     with_service(run, test, max_queue=130, max_graphs=100)
+
+
+def test_a_set_that_was_forgotten_is_predicted_no_further(run: Path) -> None:
+    async def test(service: Service) -> None:
+        one = await service.run("shapes")
+        names = [service.sets.add(shapes()).name]
+        service.browse(service.sets.find(names[0]), one)
+        for _ in range(MOST_FILES):
+            service.sets.add(shapes())
+        assert names[0] not in service.sets
+        last = service.sets.add(shapes())
+        service.browse(last, one)
+        assert [key[0] for key in service._browsing] == [last.name]
+
+    with_service(run, test)
 
 
 def test_an_unknown_model_is_refused_with_the_known_ones(run: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from sargnn.serving.limits import Limits
 from sargnn.training.model_folder import load_model
-from served import Client
+from served import Client, graph
 from tiny import shapes
 
 BINARY = {"content-type": "application/octet-stream"}
@@ -90,6 +92,15 @@ def test_a_graph_of_a_file_that_the_model_cannot_read_says_so_in_its_row(client:
     assert rows["prediction"] == [None]
 
 
+def test_a_graph_of_a_file_that_is_too_large_costs_nothing_and_says_so(client: Client) -> None:
+    one = client(limits=Limits(max_nodes=5))
+    lines = "\n".join(json.dumps(graph(n)) for n in (3, 6, 4)).encode()
+    card = one.post("/v1/files", params={"name": "a.jsonl"}, content=lines, headers=BINARY).json()
+    rows = browsed(one, card["name"])
+    assert rows["error"] == [None, "got 6 nodes, expected at most 5", None]
+    assert one.get(f"/v1/sets/{card['name']}/map", params={"model": "shapes"}).json()["graph"] == [0, 2]
+
+
 @pytest.mark.parametrize("name", ["nothing", "..%2f..%2fetc", "%00", "data/../../x", "<script>"])
 def test_a_set_that_is_not_here(client: Client, name: str) -> None:
     answer = client(data=shapes()).get(f"/v1/sets/{name}/graphs?model=shapes")
@@ -98,8 +109,6 @@ def test_a_set_that_is_not_here(client: Client, name: str) -> None:
 
 
 def test_a_file_of_the_wrong_kind_or_size(client: Client) -> None:
-    from sargnn.serving.limits import Limits
-
     one = client(limits=Limits(max_bytes=100))
     assert one.post("/v1/files", params={"name": "a.csv"}, content=b"x" * 101, headers=BINARY).status_code == 413
     assert one.post("/v1/files", params={"name": "a.csv"}, json={}).status_code == 415

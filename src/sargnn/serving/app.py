@@ -72,7 +72,7 @@ def create_app(
     _add_pages(app)
     _add_errors(app)
     app.openapi = partial(_described, app, service)  # type: ignore[method-assign]
-    app.add_middleware(Guard, token=token, metrics=service.metrics)
+    app.add_middleware(Guard, token=token, metrics=service.metrics, limits=service.limits)
     return app
 
 

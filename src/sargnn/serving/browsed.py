@@ -52,12 +52,12 @@ class BrowsedSet:
             columns[key] = [said.get(g, {}).get(key) for g in index]
         return columns
 
-    def take(self, run: LoadedRun, start: int, outcomes: Sequence[Outcome | InputError]) -> None:
+    def take(self, run: LoadedRun, start: int, outcomes: Sequence[Outcome | Exception]) -> None:
         """Keep what a run says of the graphs from ``start`` on."""
         truths = _truths(run, self.graphs, start, start + len(outcomes))
         said = self.said.setdefault(run.name, {})
         for position, outcome in enumerate(outcomes):
-            if isinstance(outcome, InputError):
+            if not isinstance(outcome, Outcome):
                 said[start + position] = {"error": str(outcome)}
                 continue
             target = None if truths is None else truths[position]

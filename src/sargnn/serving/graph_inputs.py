@@ -109,10 +109,10 @@ def without(one: GraphSet, nodes: Iterable[int], edges: Iterable[tuple[int, int]
     if not kept.any():
         raise InputError("got a graph without all of its nodes, expected one that is left")
     source, target = one.edges
-    stays = np.ones(one.num_edges, bool)
-    for a, b in edges:
-        stays &= ~((source == a) & (target == b) | (source == b) & (target == a))
-    return subgraphs(one, kept, stays)
+    n = one.num_nodes
+    known = [(a, b) for a, b in edges if 0 <= a < n and 0 <= b < n]
+    gone = np.array([[a * n + b, b * n + a] for a, b in known], np.int64)
+    return subgraphs(one, kept, ~np.isin(source.astype(np.int64) * n + target, gone))
 
 
 def _of_set(item: dict[str, Any], sets: Lookup, form: Hashable, removed: Any) -> GraphInput:

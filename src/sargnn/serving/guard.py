@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sargnn.errors import InputError
 from sargnn.reading import read_text
+from sargnn.serving.limits import Limits, busy
 from sargnn.serving.metrics import Metrics
 
 __all__ = ["COOKIE", "Guard", "check_host", "is_loopback", "read_token", "same"]
@@ -39,6 +40,8 @@ OPEN = ("/", "/favicon.ico", "/v1/session", "/docs")
 """What anyone may see: the empty page, and where to sign in."""
 OPEN_FOLDERS = ("/static/", "/docs/", "/health/")
 LEAST_TOKEN = 16
+HELD = 8
+"""Largest requests whose bytes are in memory at one time."""
 
 
 def read_token(file: Path | None) -> str | None:
@@ -80,18 +83,31 @@ def same(given: str, expected: str) -> bool:
 
 
 class Guard:
-    """The outermost layer: refuses strangers, puts the headers on every answer, counts."""
+    """The outermost layer: refuses strangers and more bytes than memory should hold, puts the headers on every answer,
+    counts."""
 
-    def __init__(self, app: ASGIApp, token: str | None, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, token: str | None, metrics: Metrics, limits: Limits) -> None:
         self.app = app
         self.token = token
         self.metrics = metrics
+        self.most = HELD * limits.max_bytes
+        self.held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started, status = time.perf_counter(), 500
+        started, status, own = time.perf_counter(), 500, 0
+
+        async def receive_on() -> Message:
+            nonlocal own
+            message = await receive()
+            size = len(message.get("body", b""))
+            if size and self.held + size > self.most:
+                raise busy(f"got more than {self.most} bytes of all clients together; try again")
+            own += size
+            self.held += size
+            return message
 
         async def send_on(message: Message) -> None:
             nonlocal status
@@ -106,7 +122,10 @@ class Guard:
         if refusal is not None:
             await _refuse(refusal, send_on)
         else:
-            await self.app(scope, receive, send_on)
+            try:
+                await self.app(scope, receive_on, send_on)
+            finally:
+                self.held -= own
         path = getattr(scope.get("route"), "path", "other")
         self.metrics.requests.labels(path, str(status)).inc()
         self.metrics.seconds.labels(path).observe(time.perf_counter() - started)

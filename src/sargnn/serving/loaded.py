@@ -82,9 +82,10 @@ class LoadedRun:
 
     @cached_property
     def example(self) -> str | dict[str, Any]:
-        """A small graph that the model can read: alcohol in SMILES if it reads molecules, else a path of three
-        nodes."""
-        return ALCOHOL if isinstance(self._said_of(ALCOHOL), Outcome) else self._path()
+        """A small graph that the model can read: alcohol in SMILES if it knows the atoms by their names, else a path of
+        three nodes."""
+        known = {"C", "O"} <= set(self.inputs().get("node_labels", "CO"))
+        return ALCOHOL if known and isinstance(self._said_of(ALCOHOL), Outcome) else self._path()
 
     def _said_of(self, item: Any) -> Outcome | InputError:
         (said,) = outcomes_of(self.trained, None, Wanted(), [GraphInput.of(item, {})])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from contextlib import suppress
 from typing import Any
 
@@ -25,28 +26,53 @@ IDLE = 5.0
 """Seconds that a connection may rest between requests."""
 HEADERS = 5.0
 """Seconds in which the headers of a request must arrive."""
+MOST_HEADERS = 2**16
+"""Bytes of the headers of a request."""
+TAKING = 10.0
+"""Seconds in which a client must take some of an answer that does not fit into the system's buffer."""
+BUFFER = 2**17
+"""Bytes of that buffer; of a larger one, the system would tell too late that some has been taken."""
 
 
 class PatientProtocol(Protocol):
-    """Ends connections that do not send a request, or send it drop by drop."""
+    """Ends connections that send no request, one without an end, or one drop by drop, and those that take no answer."""
 
     _deadline: asyncio.TimerHandle | None = None
+    _taking: asyncio.TimerHandle | None = None
+    _headers = 0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
+        self._taken()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch()
+
+    def resume_writing(self) -> None:
+        if not self.transport.is_closing():
+            self._taken()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop()
+            self._headers = 0
+            return
+        self._headers += len(data)
+        if self._headers > MOST_HEADERS and not self.transport.is_closing():
+            self.send_400_response(f"got headers of more than {MOST_HEADERS} bytes")
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        self._headers = 0
         self._wait()
 
     def _wait(self) -> None:
@@ -59,8 +85,22 @@ class PatientProtocol(Protocol):
             self._deadline = None
 
     def _end(self) -> None:
-        if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
-            self.transport.close()
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()  # once the answer has been taken
+            if self._taking is None:
+                self._watch()
+
+    def _watch(self, before: int | None = None) -> None:
+        left = self.transport.get_write_buffer_size()
+        if left and left == before:
+            self.transport.abort()
+        else:
+            self._taking = self.loop.call_later(TAKING, self._watch, left)
+
+    def _taken(self) -> None:
+        if self._taking is not None:
+            self._taking.cancel()
+            self._taking = None
 
 
 def run_server(app: FastAPI, host: str, port: int, limits: Limits, names: str) -> None:

@@ -30,8 +30,13 @@ __all__ = ["Service"]
 
 MOST_SIDE_WORK = 32
 """Files and drawings that may wait."""
+MOST_EFFECTS = 500
+"""Nodes of a graph in which the effect of each is found: its cost grows with their square."""
+SMILES_OF_AN_ATOM = 4
+"""Characters: a SMILES has brackets, digits and bonds, too."""
 USUAL = Wanted()
 T = TypeVar("T")
+Found = GraphInput | Refused | InputError
 Gone = Callable[[], Awaitable[bool]]
 
 
@@ -76,15 +81,7 @@ class Service:
         """What the run says of each graph; of one that cannot be read or is too large, why."""
         if len(items) > self.limits.max_graphs:
             raise Refused(413, f"got {len(items)} graphs, expected at most {self.limits.max_graphs} in a request")
-        found = [self._input(item) for item in items]
-        inputs = [one for one in found if isinstance(one, GraphInput)]
-        work = partial(outcomes_of, run.trained, run.trust, wanted)
-        sizes = [one.size * (one.size if wanted.effects else 1) for one in inputs]
-        results = iter(())
-        if inputs:
-            key = (id(run), wanted)
-            results = iter(await self.batcher.submit(key, work, inputs, sizes, self.limits.timeout, gone))
-        return [next(results) if isinstance(one, GraphInput) else one for one in found]
+        return await self._outcomes(run, [self._input(item, wanted) for item in items], wanted, gone)
 
     async def aside(self, work: Callable[..., T], *arguments: Any) -> T:
         """Do what takes long and is not the model's in the other thread."""
@@ -101,6 +98,8 @@ class Service:
 
     def browse(self, browsed: BrowsedSet, run: LoadedRun) -> None:
         """Begin to predict the graphs of a set, a few at a time, so that others need not wait."""
+        for forgotten in [key for key in self._browsing if key[0] not in self.sets]:
+            self._browsing.pop(forgotten).cancel()
         key = (browsed.name, run.name)
         if key not in self._browsing or self._browsing[key].cancelled():
             self._browsing[key] = asyncio.get_running_loop().create_task(self._predict_set(browsed, run))
@@ -121,14 +120,12 @@ class Service:
         return index, await self.aside(map_of, np.concatenate(found), method)
 
     async def _predict_set(self, browsed: BrowsedSet, run: LoadedRun) -> None:
-        work = partial(outcomes_of, run.trained, None, USUAL)
         for start in range(0, len(browsed.graphs), BATCH_GRAPHS):
             index = range(start, min(start + BATCH_GRAPHS, len(browsed.graphs)))
-            inputs = [GraphInput.in_set(browsed.graphs, g) for g in index]
-            sizes = [one.size for one in inputs]
+            found = [self._input({"set": browsed.name, "graph": g}) for g in index]
             while True:
                 try:
-                    outcomes = await self.batcher.submit((id(run), USUAL), work, inputs, sizes, self.limits.timeout)
+                    outcomes = await self._outcomes(run, found)
                     break
                 except Refused:  # others come first
                     await asyncio.sleep(1)
@@ -137,6 +134,17 @@ class Service:
                     return
             browsed.take(run, start, outcomes)
 
+    async def _outcomes(
+        self, run: LoadedRun, found: Sequence[Found], wanted: Wanted = USUAL, gone: Gone | None = None
+    ) -> list[Outcome | Refused | InputError]:
+        inputs = [one for one in found if isinstance(one, GraphInput)]
+        results = iter(())
+        if inputs:
+            work, key = partial(outcomes_of, run.trained, run.trust, wanted), (id(run), wanted)
+            sizes = [one.size * (one.size if wanted.effects else 1) for one in inputs]
+            results = iter(await self.batcher.submit(key, work, inputs, sizes, self.limits.timeout, gone))
+        return [next(results) if isinstance(one, GraphInput) else one for one in found]
+
     def _forget(self, name: str) -> None:
         """What another version of a run said."""
         for key in [key for key in self._browsing if key[1] == name]:
@@ -144,14 +152,17 @@ class Service:
             if key[0] in self.sets:
                 self.sets.find(key[0]).said.pop(name, None)
 
-    def _input(self, item: Any) -> GraphInput | Refused | InputError:
+    def _input(self, item: Any, wanted: Wanted = USUAL) -> Found:
         try:
             found = GraphInput.of(item, self.sets)
         except InputError as error:
             return error
-        most = self.limits.max_nodes
-        if found.size > most and not isinstance(found.item, str):
-            return Refused(413, f"got {found.size} nodes, expected at most {most}")
-        if isinstance(found.item, str) and found.size > 4 * most:
-            return Refused(413, f"got {found.size} characters of SMILES, expected at most {4 * most}")
+        most, why = self.limits.max_nodes, ""
+        if wanted.effects and most > MOST_EFFECTS:
+            most, why = MOST_EFFECTS, " to find the effect of each"
+        if isinstance(found.item, str):
+            most *= SMILES_OF_AN_ATOM
+        if found.size > most:
+            what = "characters of SMILES" if isinstance(found.item, str) else "nodes"
+            return Refused(413, f"got {found.size} {what}, expected at most {most}{why}")
         return found

@@ -11,7 +11,7 @@ from sargnn.serving.limits import read_body
 from sargnn.serving.routes import ERRORS, as_json
 from sargnn.serving.schemas import FileAnswer, RowsAnswer, SetList, VectorMap
 from sargnn.serving.service import Service
-from sargnn.serving.sets import read_file
+from sargnn.serving.uploads import read_file
 
 __all__ = ["set_routes"]
 

@@ -10,6 +10,7 @@ import pytest
 
 from graph_inputs import LINE
 from sargnn.data.sources import load
+from sargnn.errors import InputError
 
 
 @pytest.mark.parametrize("key", ["links", "edges"])
@@ -34,3 +35,16 @@ def test_a_class_may_stand_beside_the_nodes(tmp_path: Path) -> None:
     item = {key: value for key, value in LINE.items() if key != "graph"} | {"label": "beside"}
     (tmp_path / "x.json").write_text(json.dumps(item))
     assert load(tmp_path / "x.json").classes == ("beside",)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("x", "x"), (7, "7"), (0.5, "0.5"), (None, None)])
+def test_the_name_of_a_graph_is_a_text(tmp_path: Path, name: object, expected: str | None) -> None:
+    items = [LINE | {"name": name}, LINE | {"name": "other"}]
+    (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, items)))
+    assert load(tmp_path / "x.jsonl").graph_names == (expected or "0", "other")
+
+
+def test_what_is_no_name_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(json.dumps(LINE | {"name": [1]}))
+    with pytest.raises(InputError, match="got a list as name, expected a text"):
+        load(tmp_path / "x.json")

@@ -91,13 +91,16 @@ def read_object(item: Any, problems: Problems, file: str | None = None, line: in
     if problems.count > before:
         return
     attributes = {**_without(item, *STRUCTURE), **graph}
+    title = attributes.pop("name", None)
+    if not isinstance(title, str | int | float | None):
+        problems.add(f"{kind_of(title)} as name", "a text", field="name", **where)
     yield Record(
         nodes=[_id(node, "id", where, problems) for node in nodes],
         node_rows=[_without(node, "id") for node in nodes],
         sources=[_id(edge, "source", where, problems) for edge in edges],
         targets=[_id(edge, "target", where, problems) for edge in edges],
         edge_rows=[_without(edge, "source", "target", "key") for edge in edges],
-        name=attributes.pop("name", None),
+        name=None if title is None else str(title),
         attributes=attributes,
         directed=item.get("directed") is True,
         file=file,

@@ -3,7 +3,7 @@ import { announce, choice, h } from "./dom.js";
 import { read, write } from "./address.js";
 import { graphView } from "./graph_view.js";
 import { filters, listRows, nameOf, sieve, toRows } from "./rows.js";
-import { scatter } from "./scatter.js";
+import { scatter, within } from "./scatter.js";
 
 export async function rowsOf(page, set, model, main, signal) {
   const wait = h("p", { class: "wait" }, "predicting the set…");
@@ -20,18 +20,22 @@ export async function browseView(main, page, signal) {
   const set = read().set ?? page.sets[0]?.name;
   if (!set) { noSet(main); return; }
   const rows = await rowsOf(page, set, page.model.name, main, signal), byGraph = new Map(rows.map((row) => [row.graph, row]));
+  const wide = matchMedia("(min-width: 901px)").matches;
   const list = h("div", {}), panel = h("section", { class: "panel" }), map = h("div", { class: "map" });
-  let chosen = null, places = null, shown = null;
+  let places = null, shown = null;
+  const box = () => { const ends = (read().box ?? "").split(".").map(Number); return ends.length === 4 ? ends : null; };
+  const chosen = () => (places && box() ? new Set(within(places, box())) : null);
   const select = () => (read().graph === undefined ? null : Number(read().graph));
 
   function refresh() {
-    listRows(list, sieve(rows, read(), chosen), select(), choose);
+    listRows(list, sieve(rows, read(), chosen()), select(), choose);
     if (places) drawMap();
   }
 
   function choose(row) {
     write({ graph: row.graph, set, gone: "", cut: "" });
     look();
+    if (panel.getBoundingClientRect().top > innerHeight - 200) panel.scrollIntoView();
   }
 
   function look() {
@@ -52,8 +56,14 @@ export async function browseView(main, page, signal) {
     map.replaceChildren(h("p", { class: "wait" }, "computing the map…"));
     try {
       places = await page.source.map(set, page.model.name, method);
-      drawMap();
+      refresh();
     } catch (error) { map.replaceChildren(h("p", { class: "problem" }, error.message)); }
+  }
+
+  function pick(drawn) {
+    write({ box: drawn, page: "" }, true);
+    refresh();
+    announce(chosen() ? `${chosen().size} graphs chosen` : "all graphs");
   }
 
   function drawMap() {
@@ -63,19 +73,16 @@ export async function browseView(main, page, signal) {
     picture.setAttribute("aria-label", "map of the graphs; the list below has the same graphs");
     const group = (graph) => String(byGraph.get(graph)?.[colour] ?? "unknown"), groups = places.graph.map(group);
     const several = new Set(groups).size <= 12;
-    const kept = new Set(sieve(rows, state, chosen).map((row) => row.graph));
-    const names = scatter(picture, places, several ? groups : groups.map(() => "graphs"), kept, (graphs, one) => {
-      if (one !== null) { choose(byGraph.get(one)); return; }
-      chosen = graphs?.length ? new Set(graphs) : null;
-      write({ page: "" }, true);
-      refresh();
-      announce(chosen ? `${chosen.size} graphs chosen` : "all graphs");
+    const kept = new Set(sieve(rows, state, chosen()).map((row) => row.graph));
+    const names = scatter(picture, places, several ? groups : groups.map(() => "graphs"), box(), kept, (drawn, one) => {
+      if (one !== null) choose(byGraph.get(one));
+      else pick(drawn?.join(".") ?? "");
     }, select());
     map.replaceChildren(
       h("div", { class: "tools" },
-        choice("map", page.source.alive ? ["pca", "tsne"] : ["pca"], method, (value) => { write({ method: value }, true); loadMap(value); }),
+        page.source.alive ? choice("by", [["pca", "PCA"], ["tsne", "t-SNE"]], method, (value) => { write({ method: value, box: "" }, true); loadMap(value); }) : null,
         choice("colour", [["prediction", "predicted"], ["truth", "true"], ["right", "right or wrong"]], colour, (value) => { write({ colour: value }, true); drawMap(); }),
-        h("button", { type: "button", disabled: !chosen, onclick: () => { chosen = null; refresh(); } }, "All"),
+        h("span", { class: "spring" }), h("button", { type: "button", disabled: !box(), onclick: () => pick("") }, "Show all"),
       ), picture,
       h("p", { class: "key" }, names.map(([name, colour]) => {
         const dot = h("span", { class: "dot" });
@@ -87,7 +94,7 @@ export async function browseView(main, page, signal) {
 
   main.replaceChildren(h("div", { class: "two" },
     h("div", { class: "left" }, page.sets.length > 1 ? choice("set", page.sets.map((one) => [one.name, one.title]), set, (value) => { write({ set: value, graph: "" }); page.show(); }) : null,
-      filters(rows, refresh), h("details", { class: "mapbox", open: true, ontoggle: (event) => { if (event.target.open && !places) loadMap(read().method ?? "pca"); } }, h("summary", {}, "Map"), map), list),
+      filters(rows, refresh), h("details", { class: "mapbox", open: wide || Boolean(box()), ontoggle: (event) => { if (event.target.open && !places) loadMap(read().method ?? "pca"); } }, h("summary", {}, "Map: draw a box to choose graphs"), map), list),
     panel));
   look();
 }

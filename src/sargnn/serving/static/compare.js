@@ -1,9 +1,9 @@
 // Two runs on one set: the graphs on which they disagree first, side by side.
-import { choice, h, percent, shown } from "./dom.js";
+import { choice, h } from "./dom.js";
 import { read, write } from "./address.js";
 import { noSet, rowsOf } from "./browse.js";
 import { graphView } from "./graph_view.js";
-import { listRows, nameOf } from "./rows.js";
+import { listRows, nameOf, said } from "./rows.js";
 
 // How far two predictions are apart: the largest difference of their numbers.
 export function apart(one, two) {
@@ -39,12 +39,13 @@ export async function compareView(main, page, signal) {
     return h("button", { type: "button", class: "row", "aria-pressed": String(selected), onclick: choose, "data-graph": row.graph },
       h("span", { class: `sign ${row.differs ? "wrong" : ""}`, role: "img", "aria-label": row.differs ? "they disagree" : "they agree" }, row.differs ? "≠" : "="),
       h("span", { class: "name" }, nameOf(row)),
-      h("span", { class: "what" }, `${shown(row.prediction)} ${percent(row.confidence)} · ${shown(row.two.prediction)} ${percent(row.two.confidence)}`));
+      h("span", { class: "what" }, said(row), " · ", said(row.two)));
   }
 
   function choose(row) {
     write({ graph: row.graph, gone: "", cut: "" });
     look();
+    if (left.getBoundingClientRect().top > innerHeight - 200) left.scrollIntoView();
   }
 
   function look() {
@@ -54,8 +55,8 @@ export async function compareView(main, page, signal) {
     running = new AbortController();
     signal.addEventListener("abort", () => running.abort());
     if (!row) { left.replaceChildren(); right.replaceChildren(); return; }
-    for (const [panel, model, said] of [[left, page.model, row], [right, second, row.two]]) {
-      const about = { source: page.source, model, item: { set, graph }, title: `${model.name}: ${nameOf(row)}`, truth: said.truth, right: said.right, fixed: true };
+    for (const [panel, model, one] of [[left, page.model, row], [right, second, row.two]]) {
+      const about = { source: page.source, model, item: { set, graph }, title: `${model.name}: ${nameOf(row)}`, truth: one.truth, right: one.right, fixed: true };
       graphView(panel, about, running.signal).catch((error) => {
         if (error.name !== "AbortError") panel.replaceChildren(h("p", { class: "problem" }, error.message));
       });

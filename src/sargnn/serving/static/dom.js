@@ -8,7 +8,7 @@ export function h(name, attributes = {}, ...children) {
     else if (key === "checked") made.checked = value;
     else made.setAttribute(key, value === true ? "" : value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  made.append(...children.flat(2).filter((child) => child !== null && child !== undefined));
   return made;
 }
 

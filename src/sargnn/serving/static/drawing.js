@@ -13,16 +13,17 @@ export function draw(root, drawing, look) {
   root.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
   root.setAttribute("font-family", "system-ui, sans-serif");
   svg(root, "rect", { width: WIDTH, height: HEIGHT, fill: PAPER, rx: 8 });
+  const zoom = Math.min(1.6, Math.max(1, 0.7 * WIDTH / (root.clientWidth || WIDTH))); // text on a narrow screen
   const count = drawing.names.length, radius = Math.max(4, Math.min(20, 110 / Math.sqrt(count)));
   const bonds = svg(root, "g", {}), nodes = svg(root, "g", {}), texts = svg(root, "g", { "pointer-events": "none" });
   if (drawing.molecule) root.insertBefore(nodes, bonds);
-  for (const bond of drawing.bonds) drawBond(bonds, drawing, bond, look);
+  for (const bond of drawing.bonds) drawBond(bonds, drawing, bond, look, zoom);
   for (let node = 0; node < count; node += 1) drawNode(nodes, drawing, node, radius, look);
   drawing.texts.forEach(([text, shift], node) => {
     if (!text || (radius <= 7 && !drawing.molecule)) return;
     const gone = look.nodes.has(node), value = look.values[node], dark = !drawing.molecule && isDark(value, look.limits);
     svg(texts, "text", {
-      x: drawing.x[node], y: drawing.y[node], dx: -0.6 * shift + "em", "font-size": drawing.molecule ? 17 : 13,
+      x: drawing.x[node], y: drawing.y[node], dx: -0.6 * shift + "em", "font-size": zoom * (drawing.molecule ? 17 : 13),
       "text-anchor": "middle", "dominant-baseline": "central", fill: dark && !gone ? "#ffffff" : INK,
       opacity: gone ? 0.35 : 1,
     }, drawing.molecule ? text : text.slice(0, 5));
@@ -65,13 +66,13 @@ function act(element, what) {
   });
 }
 
-function drawBond(parent, drawing, bond, look) {
+function drawBond(parent, drawing, bond, look, zoom) {
   const [a, b] = bond, gone = isGone(look, a, b), group = svg(parent, "g", gone ? { opacity: 0.3 } : {});
   const ends = { x1: drawing.x[a], y1: drawing.y[a], x2: drawing.x[b], y2: drawing.y[b] };
   if (!drawing.molecule) {
     svg(group, "line", { ...ends, stroke: LINE, "stroke-width": 2, "stroke-dasharray": gone ? "4 4" : "none" });
   } else {
-    drawLines(group, drawing, bond, gone);
+    drawLines(group, drawing, bond, gone, zoom);
   }
   if (!look.onedge) return;
   const wide = svg(group, "line", { ...ends, stroke: "transparent", "stroke-width": 12, "data-edge": `${a}-${b}` });
@@ -80,10 +81,10 @@ function drawBond(parent, drawing, bond, look) {
 }
 
 // From the edge of one text to the edge of the other; (u, v) points along the bond, (v, -u) to its left.
-function drawLines(parent, drawing, [a, b, order, side, wedge], gone) {
+function drawLines(parent, drawing, [a, b, order, side, wedge], gone, zoom) {
   let [x1, y1, x2, y2] = [drawing.x[a], drawing.y[a], drawing.x[b], drawing.y[b]];
   const length = Math.hypot(x2 - x1, y2 - y1) || 1, u = (x2 - x1) / length, v = (y2 - y1) / length;
-  const room = (node) => (drawing.texts[node][0] ? Math.min(11, length / 3) : 0);
+  const room = (node) => (drawing.texts[node][0] ? Math.min(11 * zoom, length / 3) : 0);
   [x1, y1, x2, y2] = [x1 + room(a) * u, y1 + room(a) * v, x2 - room(b) * u, y2 - room(b) * v];
   const look = { stroke: INK, "stroke-width": 1.8, "stroke-linecap": "round", "pointer-events": "none" };
   const line = (from, to, more) => svg(parent, "line", { x1: from[0], y1: from[1], x2: to[0], y2: to[1], ...look, ...more });

@@ -2,10 +2,10 @@
 import { limitsOf, scaleOf } from "./colours.js";
 import { announce, choice, h, percent, shown } from "./dom.js";
 import { DARKEST, draw } from "./drawing.js";
-import { read, write } from "./address.js";
+import { canUndo, read, write } from "./address.js";
 import { saveJson, savePng, saveSvg } from "./save.js";
 
-const COVERAGE = 0.9, EFFECT = "effect on ", MOST_EFFECTS = 24;
+const COVERAGE = 0.9, EFFECT = "effect on ", MOST_EFFECTS = 24, UNUSUAL = 95;
 
 function numbersIn(text) {
   return new Set((text ?? "").split(".").filter(Boolean).map(Number));
@@ -57,21 +57,20 @@ export function graphView(panel, about, signal) {
   async function change(focus) {
     running?.abort();
     running = new AbortController();
+    if (signal.aborted) return;
     const nodes = [...gone()], edges = [...cut()].map((pair) => pair.split("-").map(Number));
-    if (!nodes.length && !edges.length) {
-      if (effects().effects && !base.effects) base = { ...base, ...(await source.explain(model.name, item, { ...options, effects: true }, running.signal)) };
-      now = base;
-    } else {
-      try {
-        now = await source.explain(model.name, item, { ...options, ...effects(), without: { nodes, edges } }, running.signal);
-      } catch (error) {
-        if (error.name === "AbortError") return;
-        now = { ...base, error: error.message, saliency: null, layers: [] };
-      }
+    const whole = !nodes.length && !edges.length, asked = { ...options, ...effects() };
+    try {
+      if (!whole) now = await source.explain(model.name, item, { ...asked, without: { nodes, edges } }, running.signal);
+      else if (asked.effects && !base.effects) now = base = { ...base, ...(await source.explain(model.name, item, asked, running.signal)) };
+      else now = base;
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      now = whole ? { ...base, problem: error.message } : { ...base, error: error.message, saliency: null, layers: [] };
     }
     render();
     if (focus !== undefined) panel.querySelector(`[data-node="${focus}"]`)?.focus();
-    announce(now.error ?? `${verdict(now)}, before ${verdict(base)}`);
+    announce(now.error ?? now.problem ?? `${verdict(now)}, before ${verdict(base)}`);
   }
 
   function toggleNode(node) {
@@ -94,10 +93,10 @@ export function graphView(panel, about, signal) {
   }
 
   function render() {
-    const drawing = base.drawing, changed = now !== base;
+    const drawing = base.drawing, changed = gone().size + cut().size > 0;
     panel.replaceChildren();
     panel.append(headline(about, base, now, changed), numbers(base, now, changed));
-    if (now.error) panel.append(h("p", { class: "problem", role: "alert" }, now.error));
+    if (now.error ?? now.problem) panel.append(h("p", { class: "problem", role: "alert" }, now.error ?? now.problem));
     if (drawing?.error || !drawing) {
       panel.append(h("p", { class: "note" }, drawing?.error ?? "no drawing"));
       return;
@@ -108,7 +107,7 @@ export function graphView(panel, about, signal) {
     const choose = (name) => {
       write({ map: name }, true);
       if (names.includes(name)) render();
-      else change().catch((error) => announce(error.message));
+      else change();
     };
     const values = maps[chosen] ?? Array(count).fill(0), limits = limitsOf(values);
     const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -120,7 +119,6 @@ export function graphView(panel, about, signal) {
       values, limits, nodes: gone(), edges: cut(), picked, said,
       onnode: about.fixed ? null : toggleNode, onedge: about.fixed ? null : toggleEdge,
     });
-    redraw();
     const bar = h("span", { class: "bar" });
     bar.style.background = scaleOf(limits, drawing.molecule ? DARKEST : 1);
     const legend = names.length
@@ -129,9 +127,9 @@ export function graphView(panel, about, signal) {
     panel.append(
       h("figure", {},
         h("div", { class: "tools" },
-          offered.length > 1 || !names.length ? choice("map", names.length ? offered : [["", "none"], ...offered], chosen ?? "", choose) : null,
+          offered.length > 1 || !names.length ? choice("colour", names.length ? offered : [["", "none"], ...offered], chosen ?? "", choose) : null,
           h("span", { class: "spring" }),
-          about.fixed ? null : h("button", { type: "button", onclick: () => history.back(), disabled: !changed }, "Undo"),
+          about.fixed ? null : h("button", { type: "button", onclick: () => (canUndo() ? history.back() : restore()), disabled: !changed }, "Undo"),
           about.fixed ? null : h("button", { type: "button", onclick: restore, disabled: !changed }, "Restore all"),
           h("button", { type: "button", onclick: () => savePng(about.title, picture) }, "PNG"),
           h("button", { type: "button", onclick: () => saveSvg(about.title, picture) }, "SVG"),
@@ -142,10 +140,12 @@ export function graphView(panel, about, signal) {
       ),
       nodeTable(drawing, maps, chosen, gone(), (node) => { picked = node; redraw(); }),
     );
+    redraw(); // now that it has a width
   }
 
   const again = () => { if (base) change(); };
   addEventListener("popstate", again, { signal });
+  signal.addEventListener("abort", () => running?.abort());
   return begin();
 }
 
@@ -168,11 +168,13 @@ function trustWords(trust) {
   if (!trust || trust.error) return null;
   const near = [1, 2, 3].filter((k) => trust[`nearest_${k}`] !== undefined).map((k) =>
     `${trust[`nearest_${k}`]} (${trust[`similarity_${k}`] === undefined ? "distance" : "similarity"} ${shown(trust[`similarity_${k}`] ?? trust[`distance_${k}`])})`);
-  const words = [`Farther from the training graphs than ${shown(Math.round(trust.distance_percentile))}% of these from each other`];
-  if (trust.unseen_categories) words.push(`never seen in training: ${trust.unseen_categories}`);
+  const far = trust.distance_percentile >= UNUSUAL;
+  const summary = trust.unseen_categories ? `It has what was never seen in training: ${trust.unseen_categories}`
+    : far ? "It is unlike the training graphs" : "It is like the training graphs";
+  const words = [`${shown(Math.round(trust.distance_percentile))}% of the training graphs are nearer to another one than this graph is to any`];
   if (trust.unseen_scaffold) words.push("its scaffold was not in training");
   if (typeof trust.spread === "number") words.push(`the members of the ensemble differ by ${shown(trust.spread)}`);
-  return h("details", { class: "trust" }, h("summary", {}, `Can I trust this? ${words[0]}`), h("p", {}, `${words.slice(1).join("; ") || "Nothing in it is new"}. Nearest: ${near.join(", ")}.`));
+  return h("details", { class: `trust ${far || trust.unseen_categories ? "doubt" : ""}` }, h("summary", {}, `Can I trust this? ${summary}`), h("p", {}, `${words.join("; ")}. Nearest: ${near.join(", ")}.`));
 }
 
 function regionOf(region, name) {

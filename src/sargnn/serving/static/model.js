@@ -13,17 +13,29 @@ function words(value) {
   return value === null ? "none" : shown(value);
 }
 
+// The numbers of each part of the data that are single numbers, and the interval of the first.
+function scoreTable(scores) {
+  const single = (key) => scores.every(([, part]) => typeof part[key] !== "object" || part[key] === null);
+  const keys = [...new Set(scores.flatMap(([, part]) => Object.keys(part)))].filter((key) => key !== "high" && single(key));
+  const nameOf = (key) => (key === "low" ? "its 95% interval" : key.replaceAll("_", " "));
+  const cell = (part, key) => (key === "low" ? `${words(part.low)} to ${words(part.high)}` : words(part[key] ?? null));
+  const head = h("tr", {}, h("th", {}), scores.map(([name]) => h("th", { scope: "col", class: "number" }, name)));
+  const body = keys.map((key) => h("tr", {},
+    h("th", { scope: "row" }, nameOf(key)), scores.map(([, part]) => h("td", { class: "number" }, cell(part, key)))));
+  return h("section", {}, h("h3", {}, "Scores"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "scores" },
+    h("table", { class: "plain" }, h("thead", {}, head), h("tbody", {}, body))));
+}
+
 export async function modelView(main, page) {
-  const { model, source } = page, scores = Object.entries(model.scores);
-  const keys = [...new Set(scores.flatMap(([, part]) => Object.keys(part)))].filter((key) => scores.every(([, part]) => typeof part[key] !== "object" || part[key] === null));
+  const { model, source } = page, scores = Object.entries(model.scores), outputs = model.outputs.slice(0, 20).join(", ");
+  const settings = Object.entries(model.settings).filter(([, part]) => part !== null && typeof part === "object");
   main.replaceChildren(h("div", { class: "card" },
     h("h2", {}, model.name),
-    h("p", {}, `${model.system}, ${model.task}: ${model.outputs.slice(0, 20).join(", ")}${model.outputs.length > 20 ? ", …" : ""}. Trained on ${model.data.name ?? "graphs"} (${shown(model.data.graphs)} graphs).`),
+    h("p", {}, `${model.system}, ${model.task}: ${outputs}${model.outputs.length > 20 ? ", …" : ""}. Trained on ${model.data.name ?? "graphs"} (${shown(model.data.graphs)} graphs).`),
     model.report && source.reportOf ? h("p", {}, h("a", { href: source.reportOf(model.name), target: "_blank", rel: "noopener" }, "Open the training report")) : null,
-    scores.length ? h("section", {}, h("h3", {}, "Scores"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "scores" }, h("table", { class: "plain" },
-      h("thead", {}, h("tr", {}, h("th", {}), scores.map(([part]) => h("th", { scope: "col" }, part)))),
-      h("tbody", {}, keys.map((key) => h("tr", {}, h("th", { scope: "row" }, key.replaceAll("_", " ")), scores.map(([, part]) => h("td", { class: "number" }, words(part[key] ?? null))))))))) : null,
+    scores.length ? scoreTable(scores) : null,
     table("Inputs", Object.entries(model.inputs).map(([key, value]) => [key.replaceAll("_", " "), words(value)])),
-    ...Object.entries(model.settings).filter(([, part]) => part !== null && typeof part === "object").map(([part, values]) => table(`Settings: ${part}`, Object.entries(values).map(([key, value]) => [key, words(value)]))),
+    h("div", { class: "settings" }, settings.map(([part, values]) =>
+      table(`Settings: ${part}`, Object.entries(values).map(([key, value]) => [key, words(value)])))),
   ));
 }

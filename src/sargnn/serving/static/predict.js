@@ -8,7 +8,7 @@ const LONGEST = 6000;
 // What was typed: JSON of one graph or several, or SMILES, one on each line.
 export function itemsOf(text) {
   const trimmed = text.trim();
-  if (trimmed.startsWith("{") || trimmed.startsWith("[")) {
+  if (/^[{["]/.test(trimmed)) {
     try {
       const content = JSON.parse(trimmed);
       return Array.isArray(content) ? content : (content.graphs ?? [content]);
@@ -17,6 +17,10 @@ export function itemsOf(text) {
     }
   }
   return trimmed.split(/\s*\n\s*/).filter(Boolean).map((line) => line.split(/[\s,;]/)[0]);
+}
+
+function typed(item) {
+  return typeof item === "string" ? item : JSON.stringify(item, null, 1);
 }
 
 export function titleOf(item) {
@@ -29,13 +33,13 @@ export async function predictView(main, page, signal) {
   const panel = h("section", { class: "panel", "aria-live": "off" }), list = h("div", { class: "several" });
   const problem = h("p", { class: "problem", role: "alert" });
   const text = h("textarea", { rows: 5, id: "graphs", spellcheck: "false", placeholder: "SMILES, or JSON {\"nodes\": [...], \"edges\": [...]}" });
-  const file = h("input", { type: "file", class: "unseen", id: "file", onchange: () => take([...file.files]) });
+  const file = h("input", { type: "file", class: "unseen", id: "file", onchange: () => { if (file.files.length) take([...file.files]); } });
   const form = h("form", { class: "drop", onsubmit: (event) => { event.preventDefault(); submit(text.value); } },
     h("label", { for: "graphs" }, "Drop a file of graphs here, or paste SMILES or JSON"), text,
     h("div", { class: "tools" },
       h("button", { type: "submit", class: "main" }, "Predict"),
       h("label", { class: "button", for: "file", tabindex: 0, onkeydown: (event) => { if (event.key === "Enter") file.click(); } }, "Open a file…"), file,
-      h("button", { type: "button", onclick: () => { text.value = JSON.stringify(model.example, null, 1); submit(text.value); } }, "Example"),
+      h("button", { type: "button", onclick: () => { text.value = typed(model.example); submit(text.value); } }, "Example"),
     ), problem);
   for (const event of ["dragenter", "dragover"]) {
     form.addEventListener(event, (dragged) => { dragged.preventDefault(); form.classList.add("over"); });
@@ -54,25 +58,25 @@ export async function predictView(main, page, signal) {
 
   function refuse(error) {
     problem.textContent = error.message;
-    panel.replaceChildren();
+    panel.replaceChildren(h("p", { class: "note" }, "Nothing to show."));
     announce(error.message);
   }
 
   async function take(files) {
     try {
       problem.textContent = "";
-      for (const one of files.slice(0, 1)) {
-        if (/\.(txt|smiles?)$/i.test(one.name)) { submit(await one.text()); return; }
-        const set = await source.upload(one.name, await one.arrayBuffer());
-        const notes = [...set.notes, ...set.left_out.map((line) => `left out: ${line}`)];
-        if (set.graphs > 1) {
-          location.hash = linkTo({ model: model.name, view: "browse", set: set.name });
-        } else {
-          write({ view: "predict", item: JSON.stringify({ set: set.name, graph: 0 }), gone: "", cut: "" });
-          show({ set: set.name, graph: 0 }, set.title);
-        }
-        if (notes.length) problem.textContent = notes.slice(0, 5).join("; ");
+      const [one] = files;
+      if (/\.(txt|smiles?)$/i.test(one.name)) { submit(await one.text()); return; }
+      const set = await source.upload(one.name, await one.arrayBuffer());
+      const others = files.length > 1 ? [`took ${one.name}, the first of ${files.length} files; a zip can hold several`] : [];
+      const notes = [...others, ...set.notes, ...set.left_out.map((line) => `left out: ${line}`)];
+      if (set.graphs > 1) {
+        location.hash = linkTo({ model: model.name, view: "browse", set: set.name });
+      } else {
+        write({ view: "predict", item: JSON.stringify({ set: set.name, graph: 0 }), gone: "", cut: "" });
+        show({ set: set.name, graph: 0 }, set.title);
       }
+      if (notes.length) problem.textContent = notes.slice(0, 5).join("; ");
     } catch (error) { refuse(error); }
   }
 
@@ -107,7 +111,7 @@ export async function predictView(main, page, signal) {
   if (state.item) {
     try {
       const item = JSON.parse(state.item);
-      text.value = typeof item === "string" ? item : item.set ? "" : JSON.stringify(item, null, 1);
+      text.value = item.set ? "" : typed(item);
       await show(item, titleOf(item));
     } catch (error) { refuse(error); }
   } else {

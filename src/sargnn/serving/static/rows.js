@@ -39,13 +39,18 @@ export function filters(rows, change) {
     options("part", "part", distinct(rows, "part")),
     known ? choice("prediction", [["", "all"], ["true", "right"], ["false", "wrong"]], state.right ?? "", set("right")) : null,
     sure ? choice("certainty", [["", "all"], ["0.9", "at most 90%"], ["0.7", "at most 70%"], ["0.6", "at most 60%"]], state.sure ?? "", set("sure")) : null,
-    typed("least", "nodes from", "number", { min: 0 }), typed("most", "to", "number", { min: 0 }),
-    choice("order", [["", "as they come"], ["unsure", "least certain first"], ["sure", "most certain first"], ["large", "largest first"], ["small", "smallest first"]].filter(([key]) => sure || !key.endsWith("sure")), state.sort ?? "", set("sort")),
+    typed("least", "nodes from", "number", { min: 0 }), typed("most", "nodes to", "number", { min: 0 }),
+    choice("order", [["", "by number"], ["unsure", "least certain first"], ["sure", "most certain first"], ["large", "largest first"], ["small", "smallest first"]].filter(([key]) => sure || !key.endsWith("sure")), state.sort ?? "", set("sort")),
   );
 }
 
 export function nameOf(row) {
   return row.name ?? `graph ${row.graph}`;
+}
+
+// A prediction in a line: what, and how sure.
+export function said(row) {
+  return [h("b", {}, shown(row.prediction)), row.confidence === null ? "" : ` ${percent(row.confidence)}`];
 }
 
 export function rowButton(row, selected, choose) {
@@ -54,7 +59,7 @@ export function rowButton(row, selected, choose) {
   return h("button", { type: "button", class: "row", "aria-pressed": String(selected), onclick: choose, "data-graph": row.graph, title: row.error ?? nameOf(row) },
     h("span", { class: `sign ${word}`, "aria-label": word, role: word ? "img" : null }, mark),
     h("span", { class: "name" }, nameOf(row)),
-    h("span", { class: "what" }, row.error ? "cannot be read" : `${shown(row.prediction)} ${percent(row.confidence)}`),
+    h("span", { class: "what" }, row.error ? "cannot be read" : said(row)),
   );
 }
 
