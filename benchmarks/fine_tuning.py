@@ -42,7 +42,7 @@ def settings(epochs: int, seed: int) -> sargnn.Settings:
 def trainings(options: argparse.Namespace, source: Path) -> Iterator[dict[str, Any]]:
     """One row per training on the data."""
     graphs = sargnn.load(options.data)
-    for number, fold in enumerate(sargnn.stratified_folds(graphs, 10, seed=options.seed)[: options.folds]):
+    for number, fold in enumerate(sargnn.stratified_folds(graphs.y, 10, seed=options.seed)[: options.folds]):
         for share in SHARES:
             few = part(fold.train, graphs.y, share, options.seed)
             for start, how in STARTS.items():

@@ -28,6 +28,7 @@ from sargnn.cli.options import (
 from sargnn.console import note, show_epochs
 from sargnn.data.roles import Roles
 from sargnn.errors import InputError
+from sargnn.training.model_address import local_folder
 
 if TYPE_CHECKING:
     from sargnn.data.graphs import GraphSet
@@ -51,7 +52,10 @@ def train(
     fold: Annotated[int, typer.Option("--fold", help="Which fold of the split file, from 0.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out where it stopped.")] = False,
     start: Annotated[
-        Path | None, typer.Option("--from", metavar="RUN", help="Fine-tune: start from the weights of this run.")
+        Path | None,
+        typer.Option(
+            "--from", metavar="RUN", parser=local_folder, help="Fine-tune: start from the weights of this run."
+        ),
     ] = None,
     freeze: Annotated[
         str | None, typer.Option("--freeze", help="backbone: train only what reads the features of the nodes.")
@@ -63,8 +67,8 @@ def train(
     from sargnn.tasks import task_of
     from sargnn.training.baselines import beside
     from sargnn.training.hardware import find_device
-    from sargnn.training.run import TrainingRun
     from sargnn.training.model_folder import load_model
+    from sargnn.training.run import TrainingRun
     from sargnn.training.settings import read_settings
 
     source = None if start is None else load_model(start, model=model if ":" in (model or "") else None).settings

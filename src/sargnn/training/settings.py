@@ -105,8 +105,6 @@ def read_settings(
     kept = {} if source is None else {k: v for k, v in source.flat().items() if k.startswith(("model.", "data."))}
     usual = DEFAULT_MODEL if source is None else source.name
     name, values = _read_file(file, usual) if file else (usual, {})
-    if source is not None and (model or name) != source.name:
-        raise InputError(f"--from: got a run of {source.name}, expected one of {model or name}")
     values = kept | values
     for assignment in assignments:
         key, equals, value = assignment.partition("=")

@@ -56,6 +56,8 @@ def transfer(trained: TrainedModel, source: TrainedModel) -> list[str]:
     >>> transfer(fresh, trained)
     []
     """
+    if trained.settings.name != source.settings.name:
+        raise InputError(f"--from: got a run of {source.settings.name}, expected one of {trained.settings.name}")
     if trained.model.fits_directly or source.model.fits_directly:
         raise InputError("--from: got a model that is fitted without gradients, expected one whose weights can be kept")
     ours, theirs = _names(trained), _names(source)
@@ -66,8 +68,6 @@ def transfer(trained: TrainedModel, source: TrainedModel) -> list[str]:
     widths = {kind: len(names) for kind, names in _names(source).items()}
     with torch.no_grad():
         kept = {n for n, value in own.items() if n in old and _copy(value, old[n], axes[n], (ours, theirs, widths))}
-    if not kept:
-        raise InputError(f"--from: got no weight that fits {trained.settings.name}, expected a run of the same model")
     return [*_told_names(ours, theirs), *_told_weights(own, kept)]
 
 
