@@ -2,9 +2,9 @@
 
     python .ci/make_lock.py --index https://pypi.org/simple --index https://download.pytorch.org/whl/cpu
 
-``requirements.lock`` has every pin, for CI; ``requirements-image.lock`` has what the image needs. A hash is what an
-index says, or, with ``--find-links``, that of a file in a folder. A hash that is already in the lock for the same version
-stays, so an index that cannot be reached takes nothing away.
+``requirements.lock`` has every pin, for CI; ``requirements-image.lock`` has what the image needs, and
+``requirements-build.lock`` what builds the wheel. A hash is what an index says, or, with ``--find-links``, that of a
+file in a folder. A hash that the lock has for the same version stays: an index that cannot be reached takes none away.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-LOCK, IMAGE = ROOT / "requirements.lock", ROOT / "requirements-image.lock"
-EXTRAS_OF_IMAGE = "serve,chem"
+LOCK = ROOT / "requirements.lock"
+BUILD = {"torch": "+cpu"}
+"""Which build of a version is locked, where there are several."""
+PARTS = {"image": [".[serve,chem]"], "build": ["build", "hatchling"]}
+"""Lock files of a part of the pins: what it is for, and what is installed for that."""
 WHEEL = re.compile(
     r"-(py3|py2\.py3|cp31[123]|cp3\d+)-(none|abi3|cp31[123])-(any|[\w.]*manylinux\w*_(x86_64|aarch64)[\w.]*)\.whl$"
 )
@@ -33,10 +36,9 @@ HEADER = """\
 #   pip install --require-hashes --extra-index-url https://download.pytorch.org/whl/cpu -r {name}
 #
 # It is for Linux (x86_64, aarch64) and Python 3.11 to 3.13. Hashes are those that the index gives for wheels, and for a
-# source distribution where there is no wheel. PyTorch has two builds of one version: the index of PyTorch has the one
-# without CUDA (2.13.0+cpu), which pip prefers where it sees both, and which needs nothing that is not listed here.
-# The hashes of both builds are listed. With the build of PyPI alone, pip stops and names the CUDA packages that it
-# would need: install from constraints.txt for a GPU.
+# source distribution where there is no wheel. PyTorch is the build without CUDA, which PyTorch's own index has and PyPI
+# has not: without that index pip says that there is no such version. It needs no package that is not listed here. For a
+# GPU, install from constraints.txt.
 """
 
 
@@ -48,13 +50,14 @@ def plain(name: str) -> str:
 def pins() -> dict[str, str]:
     """Project to version, as constraints.txt has them."""
     lines = (ROOT / "constraints.txt").read_text().splitlines()
-    return {plain(name): version for name, _, version in (line.partition("==") for line in lines if line)}
+    found = {plain(name): version for name, _, version in (line.partition("==") for line in lines if line)}
+    return {name: version + BUILD.get(name, "") for name, version in found.items()}
 
 
 def fits(file: str, version: str) -> bool:
-    """Whether a file is a wheel of this version, or of a local build of it, for the supported Pythons on Linux."""
+    """Whether a file is a wheel of this version for the supported Pythons on Linux."""
     parts = file.split("-")
-    if len(parts) < 5 or parts[1].partition("+")[0] != version or not WHEEL.search(file):
+    if len(parts) < 5 or parts[1] != version or not WHEEL.search(file):
         return False
     python, abi = parts[-3], parts[-2]
     return abi == "abi3" or python in ("py3", "py2.py3", "cp311", "cp312", "cp313")
@@ -89,10 +92,10 @@ def locked(path: Path) -> Iterator[tuple[str, str, set[str]]]:
         yield plain(name), version, set(re.findall(r"sha256:([0-9a-f]{64})", block))
 
 
-def of_image() -> set[str]:
-    """The projects that the image needs."""
+def resolved(what: list[str]) -> set[str]:
+    """The projects that an empty environment needs for ``what``."""
     ask = ["install", "--dry-run", "--ignore-installed", "--quiet", "--report", "-", "--constraint", "constraints.txt"]
-    command = [sys.executable, "-m", "pip", *ask, f".[{EXTRAS_OF_IMAGE}]"]
+    command = [sys.executable, "-m", "pip", *ask, *what]
     report = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
     return {plain(entry["metadata"]["name"]) for entry in report["install"]} - {"sargnn"}
 
@@ -111,7 +114,8 @@ def main() -> None:
             found[name] |= known
     if missing := sorted(name for name, known in found.items() if not known):
         sys.exit(f"got no hash of {', '.join(missing)}, expected an --index that has them")
-    for path, what, names in ((LOCK, "All of CI", set(wanted)), (IMAGE, "The image", of_image())):
+    parts = {ROOT / f"requirements-{name}.lock": (f"The {name}", resolved(what)) for name, what in PARTS.items()}
+    for path, (what, names) in ({LOCK: ("All of CI", set(wanted))} | parts).items():
         entries = [
             " \\\n    ".join(
                 [f"{name}=={wanted[name]}", *(f"--hash=sha256:{digest}" for digest in sorted(found[name]))]

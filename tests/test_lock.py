@@ -20,8 +20,6 @@ PINS = {
     canonicalize_name(name): version
     for name, _, version in (line.partition("==") for line in (ROOT / "constraints.txt").read_text().splitlines())
 }
-ELSEWHERE = {"win32-setctime", "colorama"}
-"""What Windows alone needs."""
 
 
 def locked(name: str) -> dict[str, tuple[str, list[str]]]:
@@ -57,15 +55,16 @@ def needed(requirements: list[str]) -> dict[str, list[Requirement]]:
 
 def test_the_lock_has_every_pin_and_its_hashes() -> None:
     found = locked("requirements.lock")
-    assert {name: version for name, (version, _) in found.items()} == PINS
+    assert {name: version.removesuffix("+cpu") for name, (version, _) in found.items()} == PINS
     assert all(hashes for _, hashes in found.values())
-    image = locked("requirements-image.lock")
-    assert image.items() <= found.items()
+    for part in ("image", "build"):
+        assert locked(f"requirements-{part}.lock").items() <= found.items()
 
 
-def test_both_builds_of_pytorch_are_in_the_lock() -> None:
-    """Of PyPI and of PyTorch's own index: two machines and three Pythons each."""
-    assert len(locked("requirements.lock")["torch"][1]) == 12
+def test_pytorch_is_the_build_without_cuda() -> None:
+    """For two machines and three Pythons."""
+    version, hashes = locked("requirements.lock")["torch"]
+    assert (version, len(hashes)) == (f"{PINS['torch']}+cpu", 6)
 
 
 @pytest.mark.parametrize("extra", [*EXTRAS, "", "dev"])
@@ -79,7 +78,8 @@ def test_every_extra_is_pinned(extra: str) -> None:
 
 def test_the_image_has_all_it_needs() -> None:
     image = locked("requirements-image.lock")
-    assert set(needed([*PROJECT["project"]["dependencies"], *EXTRAS["serve"], *EXTRAS["chem"]])) <= {*image, *ELSEWHERE}
+    assert set(needed([*PROJECT["project"]["dependencies"], *EXTRAS["serve"], *EXTRAS["chem"]])) <= set(image)
+    assert set(needed(["build", "hatchling"])) <= set(locked("requirements-build.lock"))
 
 
 def test_the_build_is_pinned() -> None:
@@ -100,9 +100,10 @@ def test_the_lowest_versions_are_those_of_the_bounds() -> None:
     ("file", "fits"),
     [
         ("numpy-2.4.6-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl", True),
-        ("torch-2.4.6+cpu-cp313-cp313-manylinux_2_28_aarch64.whl", True),
+        ("numpy-2.4.6-cp313-cp313-manylinux_2_28_aarch64.whl", True),
         ("safetensors-2.4.6-cp38-abi3-manylinux2014_x86_64.whl", True),
         ("rich-2.4.6-py3-none-any.whl", True),
+        ("torch-2.4.6+cpu-cp313-cp313-manylinux_2_28_aarch64.whl", False),
         ("numpy-2.4.5-cp311-cp311-manylinux_2_28_x86_64.whl", False),
         ("numpy-2.4.6-cp310-cp310-manylinux_2_28_x86_64.whl", False),
         ("numpy-2.4.6-cp313-cp313t-manylinux_2_28_x86_64.whl", False),

@@ -115,7 +115,7 @@ def test_it_runs_far_from_the_tree(python: Path, tmp_path: Path) -> None:
     assert run(python.with_name("sargnn"), "--version", where=tmp_path).startswith(f"sargnn {__version__} (Python 3.")
     answer = json.loads(run(python, "-c", SMALL, where=tmp_path))
     assert (tmp_path / answer["report"]).exists()
-    command = [python.with_name("sargnn"), "data", "generate", "triangles", "--train", 4, "--validation", 0]
+    command = [python.with_name("sargnn"), "data", "generate", "triangles", "--train", 10, "--validation", 0]
     run(*command, "--test", 0, "--test-large", 0, "--out", "set", where=tmp_path)
     rows = run(python.with_name("sargnn"), "predict", "demo:triangles", "set", "--out", "-", where=tmp_path)
-    assert len(rows.splitlines()) == 5
+    assert len(rows.splitlines()) == 11
