@@ -18,7 +18,10 @@ def what_is_shown(notebook: dict[str, Any]) -> list[list[str]]:
     """Of each cell with code: the words that it prints, without numbers, and the kinds of what it shows."""
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     return [
-        [re.sub(r"[-+]?[\d.]+", "#", "".join(output.get("text", [])) or " ".join(output["data"])) for output in cell["outputs"]]
+        [
+            re.sub(r"[-+]?[\d.]+", "#", "".join(output.get("text", [])) or " ".join(output["data"]))
+            for output in cell["outputs"]
+        ]
         for cell in cells
     ]
 
@@ -28,9 +31,7 @@ def test_there_are_three() -> None:
 
 
 @pytest.mark.parametrize("name", ["explanations", "molecules", "own-graphs"])
-def test_a_notebook_runs_and_shows_what_it_showed(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_notebook_runs_and_shows_what_it_showed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "molecules":
         pytest.importorskip("rdkit", reason="reading SMILES needs RDKit, the extra 'chem'")
     stored = json.loads((FOLDER / f"{name}.ipynb").read_text(encoding="utf-8"))
