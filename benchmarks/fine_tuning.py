@@ -45,14 +45,14 @@ def trainings(options: argparse.Namespace, source: Path) -> Iterator[dict[str, A
     for number, fold in enumerate(sargnn.stratified_folds(graphs.y, 10, seed=options.seed)[: options.folds]):
         for share in SHARES:
             few = part(fold.train, graphs.y, share, options.seed)
-            for start, how in STARTS.items():
+            for start, how in ((name, STARTS[name]) for name in options.starts):
                 given = {**how, "start_from": source} if how else {}
                 own = settings(options.epochs, options.seed)
                 run = sargnn.train(graphs, own, fold=replace(fold, train=few), **given)
                 found = {name: {s: run.scores[name][s] for s in SCORES} for name in ("validation", "test")}
                 yield {
                     "data": graphs.name, "fold": number, "start": start, "train": len(few), "seed": options.seed,
-                    "epochs": options.epochs, "train_seconds": run.seconds, "notes": run.notes, **found,
+                    "epochs": options.epochs, "train_seconds": run.seconds, **found,
                 }  # fmt: skip
 
 
@@ -104,6 +104,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--source", help="the molecules that are seen first")
     parser.add_argument("--data", help="the molecules that are predicted")
+    parser.add_argument("--starts", nargs="*", default=list(STARTS), choices=STARTS)
     parser.add_argument("--folds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--source-epochs", type=int, default=10)

@@ -45,7 +45,7 @@ def weights(trained: TrainedModel) -> dict[str, torch.Tensor]:
 def test_an_equal_model_gets_every_weight() -> None:
     graphs = labelled(shapes())
     source, fresh = model(graphs), model(graphs, seed=1)
-    assert transfer(fresh, source) == []
+    assert transfer(fresh, source) == ([], [])
     for name, value in weights(source).items():
         torch.testing.assert_close(weights(fresh)[name], value, rtol=0, atol=0)
 
@@ -53,7 +53,7 @@ def test_an_equal_model_gets_every_weight() -> None:
 def test_columns_follow_their_names() -> None:
     source, fresh = model(coloured(("C", "N", "O"))), model(coloured(("O", "S", "C", "P")), seed=1)
     before, given = weights(fresh), weights(source)
-    notes = transfer(fresh, source)
+    notes, anew = transfer(fresh, source)
     after = weights(fresh)
     ours, theirs = fresh.encoder.feature_names, source.encoder.feature_names
     shared = [name for name in ours if name in theirs]
@@ -63,6 +63,8 @@ def test_columns_follow_their_names() -> None:
             expected = given[weight][:, theirs.index(name)] if name in theirs else before[weight][:, i]
             torch.testing.assert_close(after[weight][:, i], expected, rtol=0, atol=0)
     torch.testing.assert_close(after["backbone.1.mlp.0.weight"], given["backbone.1.mlp.0.weight"], rtol=0, atol=0)
+    assert {"backbone.0.mlp.0.weight", "edge_channels.of_nodes.weight", "input_norm.weight"} <= set(anew)
+    assert not [name for name in anew if name.startswith(("backbone.1.", "head."))]
     assert any("2 of " in note and "node inputs are new" in note for note in notes)
     assert any("1 of " in note and "node inputs are not there any more" in note for note in notes)
 
@@ -75,7 +77,7 @@ def test_inputs_in_another_order_change_no_answer() -> None:
     )  # the same labels by other numbers
     fresh = model(turned, seed=1)
     assert fresh.encoder.feature_names != source.encoder.feature_names
-    assert transfer(fresh, source) == []
+    assert transfer(fresh, source) == ([], [])
     expected = source.predict(coloured(names)).values
     np.testing.assert_allclose(fresh.predict(turned).values, expected, rtol=1e-5, atol=1e-6)
 
@@ -85,7 +87,7 @@ def test_outputs_are_kept_only_where_the_task_is_the_same() -> None:
     source = model(graphs)
     other = model(graphs, seed=1, task=Classification(("active", "inactive", "unknown")))
     before = weights(other)
-    notes = transfer(other, source)
+    notes, _ = transfer(other, source)
     assert "3 of 3 outputs are new: 'active', 'inactive', 'unknown'" in notes
     last = max(name for name in before if name.startswith("head.") and name.endswith("weight"))
     torch.testing.assert_close(weights(other)[last], before[last], rtol=0, atol=0)
@@ -99,7 +101,8 @@ def test_an_ensemble_of_more_members_keeps_those_it_has() -> None:
     three = TrainedModel.untrained(
         Settings.of("sargnn-plus", {**PLUS, "model.members": 3, "training.seed": 1}), two.encoder, two.task
     )
-    (note,) = transfer(three, two)
+    (note,), anew = transfer(three, two)
+    assert {name.split(".")[1] for name in anew} == {"2"}
     assert "weights do not fit and are trained anew: 'members.2." in note
 
 
@@ -137,6 +140,21 @@ def test_a_frozen_backbone_stays_as_it_is(tmp_path: Path) -> None:
     assert not [name for name in changed if name.partition(".")[2].partition(".")[2].startswith(frozen)]
     assert any(".head." in name for name in changed)
     assert read_training(tmp_path / "second")["freeze"] == "backbone"
+
+
+def test_of_a_frozen_backbone_what_is_new_learns(tmp_path: Path) -> None:
+    settings = Settings.of("sargnn-plus", PLUS)
+    train(coloured(("C", "N", "O")), settings, tmp_path / "first")
+    graphs = coloured(("O", "S", "C", "P"), seed=1)
+    run = TrainingRun.start(graphs, settings, tmp_path / "second", start_from=tmp_path / "first", freeze="backbone")
+    before = weights(run.trained)
+    for _ in run:
+        pass
+    after = weights(run.finish().trained)
+    changed = {name for name in after if not torch.equal(before[name], after[name])}
+    assert {"backbone.0.mlp.0.weight", "edge_channels.of_nodes.weight"} <= changed
+    assert not [name for name in changed if name.startswith(("backbone.1.", "norms."))]
+    assert set(read_training(tmp_path / "second")["anew"]) & changed
 
 
 def test_an_interrupted_fine_tuning_ends_with_the_same_weights(tmp_path: Path) -> None:

@@ -82,8 +82,8 @@ class TrainingRun:
     """The command line of this run, for its report."""
     notes: list[str] = field(default_factory=list)
     """What the training graphs do not teach."""
-    origin: dict[str, str | None] = field(default_factory=dict)
-    """The run whose weights were the first ones (``from``) and what was not trained (``freeze``)."""
+    origin: dict[str, Any] = field(default_factory=dict)
+    """The run whose weights were the first ones (``from``), what was not trained (``freeze``), but for ``anew``."""
     scores: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By part (train, validation, test, ...): graphs, what :meth:`Task.measure` gives, and saliency_auc where the truth
     is known. This and what follows is made by :meth:`finish`."""
@@ -115,7 +115,7 @@ class TrainingRun:
         ``freeze``: "backbone" trains what reads it alone.
         """
         folder = None if folder is None else Path(folder)
-        origin = {"from": None if start_from is None else str(start_from), "freeze": freeze}
+        origin: dict[str, Any] = {"from": None if start_from is None else str(start_from), "freeze": freeze}
         task = task or task_of(graphs)
         check_monitor(task, settings.training)
         targets = task.targets(graphs)
@@ -126,10 +126,13 @@ class TrainingRun:
         if resumed is None:
             roles = graphs.origin.roles if graphs.origin else USUAL
             trained = TrainedModel.untrained(settings, Encoder.fit(settings.data, graphs, fold.train), task, roles)
-            notes += [] if start_from is None else transfer.start_from(trained, start_from)
+            if start_from is not None:
+                told, origin["anew"] = transfer.start_from(trained, start_from)
+                notes += told
         else:
             trained = _same_run(resumed, graphs, settings, fold, origin)
-        transfer.freeze_part(trained, freeze)
+            origin["anew"] = model_folder.read_training(resumed).get("anew", [])
+        transfer.freeze_part(trained, freeze, origin.get("anew", ()))
         data = trained.tensors(graphs, device, often=True)
         data.set_targets(task.encode(targets))
         trained.model.to(device)
@@ -205,7 +208,7 @@ class TrainingRun:
             "data": {"name": self.graphs.name, "graphs": len(self.graphs), "fingerprint": self.graphs.fingerprint},
             "split": _split(self.fold),
             "seed": self.trained.settings.training.seed,
-            **{key: value for key, value in self.origin.items() if value is not None},
+            **{key: value for key, value in self.origin.items() if value},
             "versions": versions(),
             "hardware": hardware(self.data.device),
             "best_epoch": self.state.best_epoch,
@@ -236,9 +239,7 @@ def save_run(
     write_file(folder / REPORT, page)
 
 
-def _same_run(
-    folder: Path, graphs: GraphSet, settings: Settings, fold: Fold, origin: dict[str, str | None]
-) -> TrainedModel:
+def _same_run(folder: Path, graphs: GraphSet, settings: Settings, fold: Fold, origin: dict[str, Any]) -> TrainedModel:
     """The model of ``folder``; its graphs, fold, origin and settings (except the number of epochs) must be these."""
     trained = model_folder.load_untrained(folder, settings.name if ":" in settings.name else None)
     record = model_folder.read_training(folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,7 +15,7 @@ from sargnn.systems import find_system
 from sargnn.training.model_folder import load_model, weights_of
 from sargnn.training.trained_model import TrainedModel
 
-__all__ = ["FREEZABLE", "freeze_part", "start_from", "transfer"]
+__all__ = ["FREEZABLE", "Transfer", "freeze_part", "start_from", "transfer"]
 
 FREEZABLE = ("backbone",)
 """What ``--freeze`` can name."""
@@ -28,15 +28,24 @@ Axes = tuple[str | None, ...]
 """Of a weight: the kind of input or output that each of its axes has one row for, if any."""
 
 
-def start_from(trained: TrainedModel, run: Path | str) -> list[str]:
-    """Give ``trained`` the weights of the model of ``run``; says what did not fit."""
+class Transfer(NamedTuple):
+    """What came of copying weights."""
+
+    notes: list[str]
+    """What did not fit, in words."""
+    anew: list[str]
+    """The weights that have something to learn anew: of another shape, or with a column for a new input."""
+
+
+def start_from(trained: TrainedModel, run: Path | str) -> Transfer:
+    """Give ``trained`` the weights of the model of ``run``."""
     name = trained.settings.name
-    notes = transfer(trained, load_model(run, model=name if ":" in name else None))
-    return [f"from {run}: {text}" for text in notes]
+    done = transfer(trained, load_model(run, model=name if ":" in name else None))
+    return done._replace(notes=[f"from {run}: {text}" for text in done.notes])
 
 
-def freeze_part(trained: TrainedModel, part: str | None) -> None:
-    """Let training leave a part of the model as it is."""
+def freeze_part(trained: TrainedModel, part: str | None, anew: Sequence[str] = ()) -> None:
+    """Let training leave a part of the model as it is, but for the weights that are to be learned ``anew``."""
     if part is None:
         return
     if part not in FREEZABLE:
@@ -44,9 +53,12 @@ def freeze_part(trained: TrainedModel, part: str | None) -> None:
     if trained.settings.training.policy == "alternating":
         raise InputError("--freeze: got training.policy = alternating, expected joint: one of its turns would be empty")
     trained.model.freeze_backbone()
+    named = dict(trained.model.named_parameters())
+    for name in named.keys() & set(anew):
+        named[name].requires_grad_(True)
 
 
-def transfer(trained: TrainedModel, source: TrainedModel) -> list[str]:
+def transfer(trained: TrainedModel, source: TrainedModel) -> Transfer:
     """Copy the weights of ``source``. Of a weight that reads inputs, the column of each input goes to the column of the
     same name. Inputs without a namesake, and weights of another shape, keep their initialisation and are told.
 
@@ -54,7 +66,7 @@ def transfer(trained: TrainedModel, source: TrainedModel) -> list[str]:
     >>> trained = train(motifs(20), Settings.of("sar-gin", {"training.epochs": 1, "model.hidden": 8})).trained
     >>> fresh = TrainedModel.untrained(trained.settings, trained.encoder, trained.task)
     >>> transfer(fresh, trained)
-    []
+    Transfer(notes=[], anew=[])
     """
     if trained.settings.name != source.settings.name:
         raise InputError(f"--from: got a run of {source.settings.name}, expected one of {trained.settings.name}")
@@ -67,8 +79,11 @@ def transfer(trained: TrainedModel, source: TrainedModel) -> list[str]:
     own = dict([*trained.model.named_parameters(), *trained.model.named_buffers()])
     widths = {kind: len(names) for kind, names in _names(source).items()}
     with torch.no_grad():
-        kept = {n for n, value in own.items() if n in old and _copy(value, old[n], axes[n], (ours, theirs, widths))}
-    return [*_told_names(ours, theirs), *_told_weights(own, kept)]
+        fit = {n: n in old and _copy(value, old[n], axes[n], (ours, theirs, widths)) for n, value in own.items()}
+    lost = [name for name, fits in fit.items() if not fits]
+    new = [n for n in fit if any(kind and not set(ours[kind]) <= set(theirs[kind]) for kind in axes[n])]
+    notes = [*_told_names(ours, theirs), *_told_weights(len(own), lost)]
+    return Transfer(notes, sorted({*lost, *new}))
 
 
 def _copy(value: Tensor, given: Tensor, axes: Axes, columns: tuple[Names, Names, dict[str, int]]) -> bool:
@@ -133,9 +148,8 @@ def _told_names(ours: Names, theirs: Names) -> list[str]:
     return notes
 
 
-def _told_weights(own: dict[str, Tensor], kept: set[str]) -> list[str]:
-    lost = [name for name in own if name not in kept]
-    return [f"{len(lost)} of {len(own)} weights do not fit and are trained anew: {_some(lost)}"] if lost else []
+def _told_weights(count: int, lost: list[str]) -> list[str]:
+    return [f"{len(lost)} of {count} weights do not fit and are trained anew: {_some(lost)}"] if lost else []
 
 
 def _some(names: Sequence[str]) -> str:
