@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import platform
 import shutil
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -55,8 +57,10 @@ def test_no_arguments_are_answered_with_help(sargnn: Command) -> None:
     assert sargnn("train", "--help").status == 0
 
 
-def test_the_version(sargnn: Command) -> None:
-    assert sargnn("--version").out.strip() == __version__
+def test_the_version_is_that_of_the_package_and_of_what_results_depend_on(sargnn: Command) -> None:
+    (line,) = sargnn("--version").out.splitlines()
+    assert line.startswith(f"sargnn {__version__} (Python {platform.python_version()}, torch {version('torch')}, ")
+    assert f"numpy {version('numpy')}" in line
 
 
 def test_a_full_disk_for_every_other_command(sargnn: Command, run: Path, data: Path) -> None:

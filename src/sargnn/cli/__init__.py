@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import io
 import os
+import platform
 import sys
 from contextlib import suppress
 from importlib import import_module
+from importlib.metadata import version as version_of
 from typing import Annotated, Any
 
 import typer
@@ -39,8 +41,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for name in (
-    "quickstart", "train", "evaluate", "predict", "calibrate", "export", "search", "explain", "explain_compare", "cv",
-    "serve", "reproduce", "bench", "settings",
+    "quickstart", "train", "evaluate", "predict", "calibrate", "export", "push", "search", "explain", "explain_compare",
+    "cv", "serve", "reproduce", "bench", "settings",
 ):  # fmt: skip
     app.command()(vars(import_module(f"sargnn.cli.{name}"))[name])
 app.add_typer(data.app, name="data")
@@ -51,8 +53,15 @@ def common(
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
 ) -> None:
     if version:
-        print(sargnn.__version__)
+        print(versions_line())
         raise typer.Exit
+
+
+def versions_line() -> str:
+    """The version of this package and of what its results depend on, found without importing any of it."""
+    others = {name: version_of(name) for name in ("torch", "torch_geometric", "numpy", "scikit-learn")}
+    known = {"Python": platform.python_version(), **others}
+    return f"sargnn {sargnn.__version__} ({', '.join(f'{name} {number}' for name, number in known.items())})"
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ import typer
 from sargnn.console import note
 from sargnn.data.roles import TASKS, Roles
 from sargnn.errors import InputError
+from sargnn.training.model_address import local_folder
 
 if TYPE_CHECKING:
     from sargnn.data.graphs import GraphSet
@@ -28,7 +29,14 @@ __all__ = [
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A known name (see `sargnn data list`), any TU name, or a path.")
 ]
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="A model folder written by `sargnn train`.")]
+Run = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN",
+        parser=local_folder,
+        help="A model folder written by `sargnn train`, demo:NAME, or hf://OWNER/NAME@REVISION.",
+    ),
+]
 NewRun = Annotated[Path | None, typer.Option("--out", help="The folder of the run; default: a new one under runs/.")]
 Model = Annotated[
     str | None,

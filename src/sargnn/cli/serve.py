@@ -10,11 +10,17 @@ import typer
 from sargnn.cli.options import OwnModel, load_noted, takes_roles
 from sargnn.data.roles import Roles
 from sargnn.errors import InputError
+from sargnn.training.model_address import local_folder
 
 
 @takes_roles
 def serve(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Model folders written by `sargnn train`.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", parser=local_folder, help="Model folders, demo:NAME, hf://OWNER/NAME@REVISION."
+        ),
+    ],
     roles: Roles,
     data: Annotated[str | None, typer.Option("--data", help="Graphs to browse: a known name or a path.")] = None,
     host: Annotated[str, typer.Option("--host", help="Where to listen; other than this machine needs a token.")] = (

@@ -28,6 +28,7 @@ from sargnn.cli.options import (
 from sargnn.console import note, show_epochs
 from sargnn.data.roles import Roles
 from sargnn.errors import InputError
+from sargnn.training.model_address import local_folder
 
 if TYPE_CHECKING:
     from sargnn.data.graphs import GraphSet
@@ -50,6 +51,15 @@ def train(
     split: Split = None,
     fold: Annotated[int, typer.Option("--fold", help="Which fold of the split file, from 0.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out where it stopped.")] = False,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="RUN", parser=local_folder, help="Fine-tune: start from the weights of this run."
+        ),
+    ] = None,
+    freeze: Annotated[
+        str | None, typer.Option("--freeze", help="backbone: train only what reads the features of the nodes.")
+    ] = None,
     track: Annotated[list[str] | None, typer.Option("--track", help="Also log the run: tensorboard.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -57,10 +67,12 @@ def train(
     from sargnn.tasks import task_of
     from sargnn.training.baselines import beside
     from sargnn.training.hardware import find_device
+    from sargnn.training.model_folder import load_model
     from sargnn.training.run import TrainingRun
     from sargnn.training.settings import read_settings
 
-    settings, where = read_settings(model, assignments or [], config, seed, metric), find_device(device)
+    source = None if start is None else load_model(start, model=model if ":" in (model or "") else None).settings
+    settings, where = read_settings(model, assignments or [], config, seed, metric, source), find_device(device)
     graphs = load_noted(data, roles)
     if resume and out is None:
         raise InputError("--resume: got no --out, expected the folder of the run to continue")
@@ -69,7 +81,7 @@ def train(
     chosen = _fold(split, fold, graphs, task)
     run = TrainingRun.start(
         graphs, settings, folder, fold=chosen, device=where, resume=resume, command=command_line(),
-        task=task,
+        task=task, start_from=start, freeze=freeze,
     )  # fmt: skip
     report = train_shown(run, track or [])
     result: Answer = {"run": str(folder), "model": settings.name}

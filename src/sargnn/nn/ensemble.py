@@ -68,6 +68,9 @@ class Ensemble(GraphModel):
         every = zip(*(member.parameter_blocks() for member in self.ensemble_members()), strict=True)
         return [[p for block in blocks for p in block] for blocks in every]
 
+    def backbone_parts(self) -> list[nn.Module]:
+        return [part for member in self.ensemble_members() for part in member.backbone_parts()]
+
     def memory_parameters(self) -> list[nn.Parameter]:
         return [p for member in self.ensemble_members() for p in member.memory_parameters()]
 

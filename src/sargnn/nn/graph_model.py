@@ -6,7 +6,7 @@ auxiliary loss, fitting without gradients, sizes found in the data, alternating 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -84,6 +84,8 @@ class GraphModel(nn.Module):
     fits_directly: ClassVar[bool] = False
     """Whether :meth:`fit_directly` takes the place of training by gradients."""
     head: Callable[[Tensor], Tensor]
+    frozen: Sequence[nn.Module] = ()
+    """Parts whose weights and running statistics training leaves alone."""
 
     @classmethod
     def build(cls, config: Any, inputs: int, classes: int, **widths: int) -> GraphModel:
@@ -112,6 +114,24 @@ class GraphModel(nn.Module):
     def parameter_blocks(self) -> list[list[nn.Parameter]]:
         """The blocks that alternating training trains in turns."""
         return [list(self.parameters())]
+
+    def backbone_parts(self) -> list[nn.Module]:
+        """What computes node features, where the model keeps it apart from the rest."""
+        return []
+
+    def freeze_backbone(self) -> None:
+        """Leave the backbone as it is in training, its running statistics too."""
+        self.frozen = self.backbone_parts()
+        if not self.frozen:
+            raise InputError(f"--freeze: got {type(self).__name__}, expected a model whose backbone stands apart")
+        for part in self.frozen:
+            part.requires_grad_(False)
+
+    def train(self, mode: bool = True) -> GraphModel:
+        super().train(mode)
+        for part in self.frozen:
+            part.eval()
+        return self
 
     def memory_parameters(self) -> list[nn.Parameter]:
         """What may learn at a rate of its own, ``training.memory_rate``."""

@@ -292,10 +292,13 @@ class SARGNN(GraphModel):
 
     def parameter_blocks(self) -> list[list[nn.Parameter]]:
         """The two blocks of alternating training: the backbone, and the memory with saliency and classifier."""
-        parts = (self.backbone, self.norms, self.input_norm, self.edge_channels)
-        backbone = [p for part in parts if part is not None for p in part.parameters()]
+        backbone = [p for part in self.backbone_parts() for p in part.parameters()]
         held = {id(p) for p in backbone}
         return [backbone, [p for p in self.parameters() if id(p) not in held]]
+
+    def backbone_parts(self) -> list[nn.Module]:
+        parts = (self.backbone, self.norms, self.input_norm, self.edge_channels)
+        return [part for part in parts if part is not None]
 
     def memory_parameters(self) -> list[nn.Parameter]:
         """M⁰ and all of F_M."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sargnn.serving.loaded import LoadedRun
+from sargnn.training import card
 
 __all__ = ["card_of", "line_of"]
 
@@ -24,15 +25,6 @@ def line_of(run: LoadedRun) -> dict[str, Any]:
 
 
 def card_of(run: LoadedRun) -> dict[str, Any]:
-    """All that is known of a run."""
-    record = run.record
-    return line_of(run) | {
-        "columns": run.task.columns(),
-        "inputs": run.inputs(),
-        "example": run.example,
-        "scores": record.get("scores", {}),
-        "data": {"name": record["data"].get("name"), "graphs": record["data"]["graphs"]},
-        "settings": run.trained.settings.to_json(),
-        "history": record.get("history", []),
-        "report": (run.folder / "report.html").is_file(),
-    }
+    """All that is known of a run: the card of its model, and what a page needs to ask it."""
+    known = {"inputs": run.inputs(), "example": run.example, "report": (run.folder / "report.html").is_file()}
+    return card.card_of(run.trained, run.record) | line_of(run) | known

@@ -41,6 +41,7 @@ from sargnn.processes import FolderLock
 from sargnn.reading import integer_of, parse_json, read_text, require_regular
 from sargnn.tasks import task_from_json
 from sargnn.training.loop import TrainingState, snapshot
+from sargnn.training.model_address import local_folder
 from sargnn.training.progress import Row
 from sargnn.training.settings import Settings
 from sargnn.training.trained_model import TrainedModel
@@ -61,7 +62,8 @@ PROGRESS = {"epoch", "train_loss", "validation_loss", "learning_rate", "seconds"
 
 
 def load_model(folder: Path | str, device: torch.device | str = "cpu", *, model: str | None = None) -> TrainedModel:
-    """The model of a folder, ready to predict.
+    """The model of a folder, ready to predict; ``demo:NAME`` is one that comes with this package, and
+    ``hf://OWNER/NAME@REVISION`` one on the Hugging Face Hub.
 
     ``model``: the name that the folder's model must have. A model from outside this package, ``package.module:Class``,
     is only read if it is named here: its module is imported, and a folder must not decide which code runs.
@@ -74,7 +76,7 @@ def load_model(folder: Path | str, device: torch.device | str = "cpu", *, model:
     >>> model.predict(motifs(3)).probabilities.shape
     (3, 2)
     """
-    folder = Path(folder)
+    folder = local_folder(folder)
     trained = load_untrained(folder, folder / WEIGHTS, model)
     read_training(folder)  # not needed to predict, but a folder without it is incomplete
     tensors, _ = read_tensors(folder / WEIGHTS)

@@ -24,7 +24,7 @@ from sargnn.pages.training_report import render
 from sargnn.processes import FolderLock
 from sargnn.tasks import Task, task_of
 from sargnn.tasks.calibration import Calibration
-from sargnn.training import model_folder
+from sargnn.training import model_folder, transfer
 from sargnn.training.baselines import baselines
 from sargnn.training.calibration import save_calibration
 from sargnn.training.hardware import hardware, versions
@@ -84,6 +84,8 @@ class TrainingRun:
     """The command line of this run, for its report."""
     notes: list[str] = field(default_factory=list)
     """What the training graphs do not teach."""
+    origin: dict[str, Any] = field(default_factory=dict)
+    """The run whose weights were the first ones (``from``), what was not trained (``freeze``), but for ``anew``."""
     scores: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By part (train, validation, test, ...): graphs, what :meth:`Task.measure` gives, and saliency_auc where the truth
     is known. This and what follows is made by :meth:`finish`."""
@@ -106,14 +108,19 @@ class TrainingRun:
         resume: bool = False,
         task: Task | None = None,
         command: str | None = None,
+        start_from: Path | str | None = None,
+        freeze: str | None = None,
     ) -> TrainingRun:
         """Ready to train: the encoder fitted on the training graphs, the weights drawn from the seed or read back.
 
         ``fold``: which graphs to train, validate and test on; by default the set's official split, or else a stratified
         hold-out of 10 % and 10 % drawn from the seed. ``task``: by default that of the targets of the graphs.
+        ``start_from``: a run whose weights are the first ones, as far as they fit (:mod:`sargnn.training.transfer`);
+        ``freeze``: "backbone" trains what reads it alone.
         """
         folder = None if folder is None else Path(folder)
         lock = None if folder is None or not folder.is_dir() else FolderLock.of(folder)
+        origin: dict[str, Any] = {"from": None if start_from is None else str(start_from), "freeze": freeze}
         task = task or task_of(graphs)
         check_monitor(task, settings.training)
         targets = task.targets(graphs)
@@ -124,14 +131,19 @@ class TrainingRun:
         if resumed is None:
             roles = graphs.origin.roles if graphs.origin else USUAL
             trained = TrainedModel.untrained(settings, Encoder.fit(settings.data, graphs, fold.train), task, roles)
+            if start_from is not None:
+                told, origin["anew"] = transfer.start_from(trained, start_from)
+                notes += told
         else:
-            trained = _same_run(resumed, graphs, settings, fold)
+            trained = _same_run(resumed, graphs, settings, fold, origin)
+            origin["anew"] = model_folder.read_training(resumed).get("anew", [])
+        transfer.freeze_part(trained, freeze, origin.get("anew", ()))
         data = trained.tensors(graphs, device, often=True)
         data.set_targets(task.encode(targets))
         trained.model.to(device)
         check_supervision(trained.model, data, settings.training)
         state = TrainingState.start(trained.model, task, settings.training)
-        run = cls(graphs, fold, trained, data, state, folder, command, notes)
+        run = cls(graphs, fold, trained, data, state, folder, command, notes, origin)
         if resumed is not None:
             model_folder.load_checkpoint(resumed, state)
         if folder is not None:
@@ -209,6 +221,7 @@ class TrainingRun:
             "data": {"name": self.graphs.name, "graphs": len(self.graphs), "fingerprint": self.graphs.fingerprint},
             "split": _split(self.fold),
             "seed": self.trained.settings.training.seed,
+            **{key: value for key, value in self.origin.items() if value},
             "versions": versions(),
             "hardware": hardware(self.data.device),
             "best_epoch": self.state.best_epoch,
@@ -239,8 +252,8 @@ def save_run(
     write_file(folder / REPORT, page)
 
 
-def _same_run(folder: Path, graphs: GraphSet, settings: Settings, fold: Fold) -> TrainedModel:
-    """The model of ``folder``; its graphs, fold and settings (except the number of epochs) must be these."""
+def _same_run(folder: Path, graphs: GraphSet, settings: Settings, fold: Fold, origin: dict[str, Any]) -> TrainedModel:
+    """The model of ``folder``; its graphs, fold, origin and settings (except the number of epochs) must be these."""
     name = settings.name if ":" in settings.name else None
     trained = model_folder.load_untrained(folder, folder / model_folder.CHECKPOINT, name)
     record = model_folder.read_training(folder)
@@ -252,6 +265,9 @@ def _same_run(folder: Path, graphs: GraphSet, settings: Settings, fold: Fold) ->
     for key, value in settings.flat().items():
         if before.get(key) != value and key != "training.epochs":
             raise InputError(f"{folder}: got {key} = {value}, expected {before.get(key)} as it was started with")
+    for key, value in origin.items():
+        if record.get(key) != value:
+            raise InputError(f"{folder}: got --{key} {value}, expected {record.get(key)} as it was started with")
     if record["split"] != _split(fold):
         raise InputError(f"{folder}: got another split, expected the one it was started with (its training.json)")
     return TrainedModel(settings, trained.encoder, trained.task, trained.model, trained.roles)

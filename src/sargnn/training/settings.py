@@ -93,13 +93,19 @@ def read_settings(
     file: Path | None = None,
     seed: int | None = None,
     metric: str | None = None,
+    source: Settings | None = None,
 ) -> Settings:
     """Settings from the command line: defaults, the file, then ``--model``, ``--set``, ``--seed`` and ``--metric``.
+
+    Of a ``source`` that is fine-tuned, the model and its inputs take the place of the defaults.
 
     >>> read_settings("gin", ["model.hidden=32"]).model.hidden
     32
     """
-    name, values = _read_file(file) if file else (DEFAULT_MODEL, {})
+    kept = {} if source is None else {k: v for k, v in source.flat().items() if k.startswith(("model.", "data."))}
+    usual = DEFAULT_MODEL if source is None else source.name
+    name, values = _read_file(file, usual) if file else (usual, {})
+    values = kept | values
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals:
@@ -112,8 +118,8 @@ def read_settings(
     return Settings.of(model or name, values)
 
 
-def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
-    """A TOML or JSON file with tables model, data and training, and the system's ``name``."""
+def _read_file(path: Path, usual: str) -> tuple[str, dict[str, Any]]:
+    """A TOML or JSON file with tables model, data and training, and the system's ``name``, if not the ``usual``."""
     try:
         text = read_text(path, "json")
         content = parse_json(text) if path.suffix == ".json" else tomllib.loads(text)
@@ -121,7 +127,7 @@ def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
         raise InputError(f"--config: cannot read {path} ({error})") from error
     if not isinstance(content, dict):
         raise InputError(f"--config: got no tables in {path}, expected tables model, data and training")
-    name = content.pop("name", DEFAULT_MODEL)
+    name = content.pop("name", usual)
     if not isinstance(name, str):
         raise InputError(f"--config: got name = {name!r} in {path}, expected the name of a model such as sar-gcn")
     return name, _flatten(content)
