@@ -12,7 +12,7 @@ SETTINGS = {"model.members": 1, "training.epochs": 20, "training.learning_rate":
 
 
 def quickstart(out: NewRun = None, seed: Seed = None, device: Device = "cpu", as_json: Json = False) -> None:
-    """Generate triangle graphs, train the recommended model on them, and write a report that shows which nodes decided."""
+    """Generate triangle graphs, train a model on them, and write a report that shows which nodes decided."""
     from sargnn.cli.train import train_shown
     from sargnn.data.synthetic import triangles
     from sargnn.training.hardware import find_device
