@@ -114,10 +114,11 @@ def page(
     """The text of docs/beyond-the-paper.md."""
     template = Environment(undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
     return template.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
-        plus=PLUS, salient=SALIENT, large=LARGE, wide=WIDE, lean=LEAN, level=LEVEL, rivals_count=RIVALS, costed=COSTED, preset=PRESET,
-        protocol=paper.PRESETS[PRESET], settings={k: len(p.rates) * p.shapes for k, p in paper.PRESETS.items()},
-        goals=goals(measured.plus), gates=gates(measured.plus), parts=parts(measured.plus), saliency=saliency_verdict(measured.plus),
-        rivals=rivals(measured), searched=searched(measured.plus), readouts=readouts(read), trials=trials(tried),
+        plus=PLUS, salient=SALIENT, large=LARGE, wide=WIDE, lean=LEAN, level=LEVEL, rivals_count=RIVALS, costed=COSTED,
+        preset=PRESET, protocol=paper.PRESETS[PRESET],
+        settings={k: len(p.rates) * p.shapes for k, p in paper.PRESETS.items()},
+        goals=goals(measured.plus), gates=gates(measured.plus), parts=parts(measured.plus),
+        saliency=saliency_verdict(measured.plus), rivals=rivals(measured), searched=searched(measured.plus), readouts=readouts(read), trials=trials(tried),
         later_trials=later_trials(tried_later), large_graphs=large_graphs(large), costs=cost_table(measured, costs),
         origin=origin(measured.plus),
     )  # fmt: skip
