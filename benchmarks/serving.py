@@ -197,26 +197,30 @@ def measure(run: str, data: str, seconds: float, many: int) -> Iterator[dict[str
 
 
 async def while_full(host: str, port: int, name: str, texts: list[str], seconds: float) -> list[float]:
-    """A few clients keep the queue full with large requests; another asks, and is told that it is: the seconds of
+    """Clients keep the queue full with requests of ten graphs; another asks, and is told that it is: the seconds of
     that."""
-    large = requests_of(name, [", ".join((texts * 200)[:199])])[0]
-    small, stop, refused = requests_of(name, texts[:1])[0], time.perf_counter() + seconds, []
+    large = requests_of(name, [", ".join((texts * 10)[:10])])[0]
+    small, refused, started = requests_of(name, texts[:1])[0], [], time.perf_counter()
+
+    def going_on() -> bool:
+        past = time.perf_counter() - started
+        return past < seconds or (len(refused) < LEAST and past < 10 * seconds)
 
     async def fill() -> None:
         client = Client(host, port)
-        while time.perf_counter() < stop:
+        while going_on():
             if await client.ask(large) == 503:
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.02)
 
     async def probe() -> None:
         client = Client(host, port)
-        while time.perf_counter() < stop:
+        while going_on():
             asked = time.perf_counter()
             if await client.ask(small) == 503:
                 refused.append(time.perf_counter() - asked)
             await asyncio.sleep(0.01)
 
-    await asyncio.gather(fill(), fill(), fill(), probe())
+    await asyncio.gather(*(fill() for _ in range(40)), probe())
     return refused
 
 

@@ -313,7 +313,7 @@ def test_hostile_classes_and_sets_are_shown_and_do_nothing(browser: Any, tmp_pat
     write_site(tmp_path / "site", LoadedRun.load("run", tmp_path / "run"), graphs)
     with opened(browser, f"{(tmp_path / 'site' / 'index.html').as_uri()}#graph=0") as page:
         page.wait_for_selector(".picture circle[data-node]")
-        for where in (".numbers th", ".said h2", ".nodes td", ".rows .name", ".filters option", ".key"):
+        for where in (".numbers th", ".said h2", ".nodes td", ".rows .name", ".filters option"):
             assert any(HOSTILE[:20] in text for text in page.locator(where).all_inner_texts()), where
         page.click("text=Model >> nth=-1")
         page.wait_for_selector(".card h2")
