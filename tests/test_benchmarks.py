@@ -13,9 +13,12 @@ import numpy as np
 import pytest
 
 from sargnn.data.graphs import GraphSet
+from sargnn.data.sources import load
 from sargnn.data.splits import Fold
 from sargnn.data.synthetic import triangles
-from tiny import shapes
+from sargnn.explain.parts import find_parts
+from sargnn.training.run import train
+from tiny import shapes, tiny
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 
@@ -162,3 +165,23 @@ def test_target_maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert {row["model"] for row in rows} == {"shared", "slots"}
     assert all({"auroc", "auc", "auc_other", "drop_random"} <= row.keys() for row in rows)
     assert "gradient x input" in capsys.readouterr().out
+
+
+def test_fragments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    fragments, out = script("fragments"), tmp_path / "rows.jsonl"
+    shapes(count=60).save(tmp_path / "shapes")
+    graphs = load(str(tmp_path / "shapes"))
+    train(graphs, tiny(training__epochs=1), tmp_path / "run")
+    monkeypatch.setattr(fragments, "FEWEST", 1)
+    arguments = [str(tmp_path / "run"), str(tmp_path / "shapes"), "--for", "ring", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", ["fragments.py", *arguments])
+    fragments.main()
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["of"] for row in rows if row["kind"] == "cost"] == ["nodes", "edges", "fragments"]
+    (flips,) = (row for row in rows if row["kind"] == "flips")
+    assert flips["molecules"] > 0
+    assert flips["molecules"] >= flips["changed"] >= max(flips["hold"], flips["of_one_fragment"])
+    names = {row["name"] for row in rows if row["kind"] == "fragment" and row["part"] == "all"}
+    assert names == set(find_parts(graphs, "fragments").names)
+    told = capsys.readouterr().out
+    assert "| fragment | molecules |" in told
