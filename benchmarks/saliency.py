@@ -6,9 +6,8 @@ training, for ``results/saliency.jsonl``.
 
 The graphs of a set are the same for every seed; initialisation and order of training change. Of Mutagenicity the node
 AUC is of mutagens, against their nitro and amine groups. ``agreement``: mean rank correlation with the maps of each
-earlier seed. ``kept`` and ``removed``: how far the probability of the predicted class falls when only the most salient
-50, 30 and 20 % of the nodes are kept, or are removed, mean over these, with 95 % interval; ``random_kept`` and
-``random_removed``: the same number of random nodes.
+earlier seed. ``reliance``: how far probabilities of test graphs move when only the most salient nodes are kept, or these
+are removed, beside as many random ones (:mod:`sargnn.explain.reliance`).
 """
 
 from __future__ import annotations
@@ -28,10 +27,8 @@ from sargnn.bench.rows import conditions
 from sargnn.console import note
 from sargnn.data.known_truth import ba_2motifs, mutagenicity, spurious_motif
 from sargnn.data.splits import holdout, official
-from sargnn.explain.masking import hard_mask, masked_probabilities
-from sargnn.explain.metrics import agreement, interval, node_aucs, probability_drop, random_scores
+from sargnn.explain.metrics import agreement, node_aucs
 from sargnn.training.run import train
-from sargnn.training.trained_model import TrainedModel
 
 SETS: dict[str, Callable[[], GraphSet]] = {
     "triangles": lambda: triangles(4000, 500, 1000, 0),
@@ -55,8 +52,6 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "one member of sargnn-salient": ("sargnn-salient", {"model.members": 1}),
 }
 """Models by name: settings that differ from those of a system."""
-SPARSITIES = (0.5, 0.7, 0.8)
-"""Fractions of the nodes that are left out where the rest is kept."""
 
 
 def measure(data: str, models: list[str], seeds: range) -> Iterator[dict[str, Any]]:
@@ -75,7 +70,7 @@ def measure(data: str, models: list[str], seeds: range) -> Iterator[dict[str, An
             row = {"data": data, "model": name, "seed": seed, "system": system, "settings": changed}
             row |= {"accuracy": run.scores["test"]["accuracy"], **found(maps, test), "train_seconds": seconds}
             note(f"{data}, {name}, seed {seed}: accuracy {row['accuracy']:.3f}, node AUC {row['node_auc']:.3f}")
-            yield row | relied_on(run.trained, test, maps[-1], seed)
+            yield row | {"reliance": run.reliance.to_json() if run.reliance else None}
 
 
 def found(maps: list[np.ndarray], test: GraphSet) -> dict[str, Any]:
@@ -87,22 +82,6 @@ def found(maps: list[np.ndarray], test: GraphSet) -> dict[str, Any]:
     aucs = node_aucs(maps[-1], test.true_saliency, test.node_graph)[explained]
     alike = [float(np.nanmean(agreement(maps[-1], other, test.node_graph))) for other in maps[:-1]]
     return {"node_auc": float(np.nanmean(aucs)), "graphs": int((~np.isnan(aucs)).sum()), "agreement": alike}
-
-
-def relied_on(trained: TrainedModel, test: GraphSet, scores: np.ndarray, seed: int) -> dict[str, Any]:
-    """How far predictions fall without the salient nodes, and with them alone."""
-    data = trained.tensors(test)
-    index = np.arange(len(test))
-    whole = masked_probabilities(trained.model, data, index)
-    drops: dict[str, list[np.ndarray]] = {}
-    for sparsity in SPARSITIES:
-        for name, own in (("", scores), ("random_", random_scores(len(scores), seed))):
-            kept = hard_mask(own, test.node_graph, sparsity)
-            removed = ~hard_mask(own, test.node_graph, 1 - sparsity)
-            for what, mask in (("kept", kept), ("removed", removed)):
-                masked = masked_probabilities(trained.model, data, index, mask)
-                drops.setdefault(name + what, []).append(probability_drop(whole, masked))
-    return {name: interval(np.mean(some, axis=0)) for name, some in drops.items()}
 
 
 def main() -> None:

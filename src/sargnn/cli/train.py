@@ -95,6 +95,7 @@ def train(
         result |= {f"test_{key}": test[key] for key in (*(metric.key for metric in leading), *others)}
         result["test_twins"] = run.test_twins
         result |= {} if test.get("saliency_auc") is None else {"saliency_auc": test["saliency_auc"]}
+    result |= {} if run.reliance is None else {"saliency": run.reliance.verdict}
     result |= {"epochs": len(run.state.history), "best_epoch": run.state.best_epoch}
     answer(result | {"train_seconds": run.seconds, "report": str(report)}, as_json, f"trained on {data}")
 

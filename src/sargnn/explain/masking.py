@@ -20,7 +20,15 @@ from sargnn.errors import InputError
 from sargnn.explain.maps import chunks, inference
 from sargnn.nn.graph_model import GraphModel
 
-__all__ = ["check_nodes", "hard_mask", "induced", "masked_probabilities", "soft_mask", "without_edges"]
+__all__ = [
+    "check_nodes",
+    "hard_mask",
+    "induced",
+    "masked_outputs",
+    "masked_probabilities",
+    "soft_mask",
+    "without_edges",
+]
 
 
 def hard_mask(scores: np.ndarray, node_graph: np.ndarray, sparsity: float, seed: int = 0) -> np.ndarray:
@@ -57,7 +65,12 @@ def soft_mask(scores: np.ndarray, node_graph: np.ndarray) -> np.ndarray:
 def masked_probabilities(
     model: GraphModel, data: TensorSet, index: np.ndarray, mask: np.ndarray | None = None
 ) -> np.ndarray:
-    """float64 [G, C]: class probabilities of the graphs at ``index``; ``mask`` is over their nodes, graph after graph,
+    """float64 [G, C]: class probabilities of the graphs at ``index``, masked as in :func:`masked_outputs`."""
+    return masked_outputs(model, data, index, mask).double().softmax(1).cpu().numpy()
+
+
+def masked_outputs(model: GraphModel, data: TensorSet, index: np.ndarray, mask: np.ndarray | None = None) -> Tensor:
+    """``[G, O]``: what the model gives for the graphs at ``index``; ``mask`` is over their nodes, graph after graph,
     boolean (hard) or of numbers (soft)."""
     parts = list(chunks(data, index))
     ends = np.cumsum([data.sizes[some].sum() for some in parts])
@@ -66,11 +79,11 @@ def masked_probabilities(
         raise InputError(f"got a mask of shape {mask.shape}, expected {expected}: one number per node")
     masks = [None] * len(parts) if mask is None else np.split(mask, ends[:-1])
     with inference(model, data.device):
-        logits = [
+        outputs = [
             model.head(model.encode(_masked(data.packed(some), own)).graph)
             for some, own in zip(parts, masks, strict=True)
         ]
-    return torch.cat(logits).double().softmax(1).cpu().numpy()
+    return torch.cat(outputs)
 
 
 def check_nodes(values: np.ndarray, node_graph: np.ndarray, field: str) -> None:

@@ -74,6 +74,8 @@ class TrainingReport:
     distances: np.ndarray | None = None
     """float64 [K, 2], of some graphs of the headline's part: how far each is from the nearest training graph, and
     whether its prediction is wrong (1); none where the part was trained on."""
+    reliance: Mapping[str, Any] | None = None
+    """Whether the model relies on what its saliency shows; none without saliency."""
     similarity: bool = False
     """Whether distances are 1 less a similarity, as those of molecules."""
 
@@ -112,6 +114,7 @@ def render(report: TrainingReport) -> str:
         curves=curves,
         gallery=[(item, _drawing(report.graphs, item, f"graph{i}")) for i, item in enumerate(report.gallery)],
         trust=_trust(report),
+        reliance=report.reliance,
         colours=ribbon(),
     )
 

@@ -47,6 +47,7 @@ def training_report(run: TrainingRun) -> TrainingReport:
         command=run.command,
         distances=_distances(run, part, index),
         similarity=run.trust_reference.similarity,
+        reliance=None if run.reliance is None else run.reliance.to_json(),
     )
 
 

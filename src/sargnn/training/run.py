@@ -19,6 +19,7 @@ from sargnn.data.graphs import PARTS, GraphSet
 from sargnn.data.roles import USUAL
 from sargnn.data.splits import Fold, holdout, official
 from sargnn.errors import InputError
+from sargnn.explain.reliance import Reliance, reliance
 from sargnn.files import write_file
 from sargnn.pages.training_report import render
 from sargnn.processes import FolderLock
@@ -39,6 +40,8 @@ from sargnn.training.trust import TrustReference, save_trust
 __all__ = ["TrainingRun", "parts_of", "save_run", "score", "train"]
 
 REPORT = "report.html"
+RELIED, RELIED_NODES = 200, 2**17
+"""Held-out graphs, and nodes of them, on which the saliency is tested: of more, so many are drawn."""
 
 
 def train(
@@ -195,6 +198,17 @@ class TrainingRun:
         return TrustReference.of(self.trained, self.graphs, self.fold.train, self.data)
 
     @cached_property
+    def reliance(self) -> Reliance | None:
+        """Whether the model relies on what its saliency shows, on some of the graphs that it was not trained on; none
+        for a model without saliency."""
+        held_out = next((part for part in ("test", "validation") if len(self.parts[part])), None)
+        if self.prediction is None or self.prediction.mean_saliency is None or held_out is None:
+            return None
+        some = np.sort(np.random.default_rng(0).permutation(self.parts[held_out])[:RELIED])
+        some = some[np.cumsum(self.data.sizes[some]) <= RELIED_NODES]
+        return reliance(self.trained.model, self.data, some, self.prediction.mean_saliency, self.trained.task.predict)
+
+    @cached_property
     def test_twins(self) -> int:
         """Test graphs that equal a training or validation graph."""
         return twins_of_tests(self.graphs, [self.fold])
@@ -228,6 +242,7 @@ class TrainingRun:
             "train_seconds": self.seconds,
             "notes": self.told,
             "scores": self.scores,
+            "reliance": self.reliance.to_json() if status == "finished" and self.reliance else None,
             "history": self.state.history,
         }
 
