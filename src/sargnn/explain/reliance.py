@@ -1,4 +1,4 @@
-"""Does a model rely on what its saliency shows? Held-out graphs without their most salient nodes, and with them alone."""
+"""Does a model rely on what its saliency shows? Graphs with their most salient nodes alone, and without them."""
 
 from __future__ import annotations
 
