@@ -6,7 +6,7 @@ training, for ``results/saliency.jsonl``.
 
 The graphs of a set are the same for every seed; initialisation and order of training change. Of Mutagenicity the node
 AUC is of mutagens, against their nitro and amine groups. ``agreement``: mean rank correlation with the maps of each
-earlier seed. ``reliance``: how far probabilities of test graphs move with the most salient nodes alone, or without them,
+earlier seed. ``reliance``: how far probabilities of test graphs move with the salient nodes alone, or without them,
 beside as many random ones (:mod:`sargnn.explain.reliance`).
 """
 
