@@ -118,9 +118,9 @@ def page(
         preset=PRESET, protocol=paper.PRESETS[PRESET],
         settings={k: len(p.rates) * p.shapes for k, p in paper.PRESETS.items()},
         goals=goals(measured.plus), gates=gates(measured.plus), parts=parts(measured.plus),
-        saliency=saliency_verdict(measured.plus), rivals=rivals(measured), searched=searched(measured.plus), readouts=readouts(read), trials=trials(tried),
-        later_trials=later_trials(tried_later), large_graphs=large_graphs(large), costs=cost_table(measured, costs),
-        origin=origin(measured.plus),
+        saliency=saliency_verdict(measured.plus), rivals=rivals(measured), searched=searched(measured.plus),
+        readouts=readouts(read), trials=trials(tried), later_trials=later_trials(tried_later),
+        large_graphs=large_graphs(large), costs=cost_table(measured, costs), origin=origin(measured.plus),
     )  # fmt: skip
 
 

@@ -87,8 +87,9 @@ def _child(folder: str, arguments: list[str], stdout: str, stderr: str, variable
         else:
             writer = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(writer, number)
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False) if stdout != "closed" else None  # type: ignore[assignment]
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+    closed = stdout == "closed"
+    sys.stdout = None if closed else open(1, "w", encoding="utf-8", closefd=False)  # type: ignore[assignment]  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.argv = ["sargnn", *arguments]
     import sargnn.cli
 

@@ -1,4 +1,4 @@
-"""How inputs are spoiled: files made, arrays, JSON and tensors changed; where a checksum would tell, it is made anew."""
+"""How inputs are spoiled: files made, arrays, JSON and tensors changed; checksums are made anew."""
 
 from __future__ import annotations
 

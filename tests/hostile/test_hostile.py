@@ -40,7 +40,7 @@ def test_an_attack_is_met_by_one_line(name: str, made: Path, tmp_path: Path, mon
     assert case.words in told
     assert max(map(len, told.splitlines()), default=0) < 6000
     if case.status == 2:
-        *notes, last = result.err.splitlines()
+        *_, last = result.err.splitlines()
         assert last.startswith(("error: ", "problem: ", "left out: "))
         assert result.out == "" or "data check" in case.command
 

@@ -127,7 +127,11 @@ def test_a_gzip_bomb_is_refused_before_it_is_whole(name: str) -> None:
     assert caught.value.status == 413
 
 
-@pytest.mark.parametrize("content", [b"", b"\x1f\x8b", gzip.compress(ONE)[:-9], gzip.compress(ONE)[:20] + b"x" * 20])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x1f\x8b", gzip.compress(ONE)[:-9], gzip.compress(ONE)[:20] + b"x" * 20],
+    ids=["empty", "magic alone", "cut off", "overwritten"],
+)
 def test_a_broken_gzip_is_refused_in_one_line(content: bytes) -> None:
     with pytest.raises(InputError) as caught:
         read_file("a.jsonl.gz", content, Limits())

@@ -259,9 +259,9 @@ class SARGNN(GraphModel):
             h = batch.dropout(h, self.config.dropout) if self.training and self.config.dropout else h
             features.append(h)
         if self.gates:
-            vectors, saliency = zip(*(gate(features, batch) for gate in self.gates), strict=True)
+            vectors, gated = zip(*(gate(features, batch) for gate in self.gates), strict=True)
             joined = torch.cat([self._with_graph_inputs(vector, batch) for vector in vectors], dim=-1)
-            return Encoding(joined, h, saliency)
+            return Encoding(joined, h, gated)
         if len(self.memory_layers) > len(self.backbone):
             memory = self.memory_layers[-1](h, memory, batch)  # M^{L+1}
         if self.slots:

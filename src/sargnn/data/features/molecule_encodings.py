@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sargnn.data.descriptors import descriptor_names, descriptors, morgan_counts, smiles_of
-from sargnn.data.features.base import Encoding, check_number
+from sargnn.data.features.base import Encoding, check_columns, check_number
 from sargnn.data.features.standardisation import moments, over_deviation
 from sargnn.data.graphs import GraphSet
 from sargnn.data.set_chunks import SetChunks
