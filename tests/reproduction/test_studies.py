@@ -8,6 +8,7 @@ import pytest
 
 from sargnn.errors import InputError
 from sargnn.reproduction import paper
+from sargnn.reproduction.beyond import beyond
 from sargnn.reproduction.page import facts_in
 from sargnn.reproduction.paper import PRESETS
 from sargnn.reproduction.studies import STUDIES, SetFacts, only, plan_study, table1, table2
@@ -96,6 +97,13 @@ def test_a_part_of_a_study_by_data_sets() -> None:
     assert only(study, None) is study
     with pytest.raises(InputError, match="--data: got 'MUTAGG', expected some of"):
         only(study, "MUTAGG")
+
+
+def test_a_part_of_a_study_by_systems_or_rows() -> None:
+    study = beyond(PRESETS["smoke"], facts)
+    assert {row for row, _ in only(study, None, "gsn,sargnn-plus").cells} == {"gsn, searched", "sargnn-plus"}
+    with pytest.raises(InputError, match="--systems: got 'sargnn-pluss', expected some of"):
+        only(study, None, "sargnn-pluss")
 
 
 def test_sets_that_are_not_asked_for_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:

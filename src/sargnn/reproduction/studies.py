@@ -33,21 +33,22 @@ def plan_study(
 
 
 def only(study: Study, data: str | None = None, systems: str | None = None) -> Study:
-    """The part of a study on some data sets, and of some systems, by their names joined with commas."""
-    for option, asked in (("data", data), ("system", systems)):
-        if asked is not None:
-            study = _part(study, option, asked.split(","))
+    """The part of a study on some data sets, and of some systems or rows, by their names joined with commas."""
+    if data is not None:
+        study = _part(study, "--data", data, {where: {cell.data} for where, cell in study.cells.items()})
+    if systems is not None:
+        of_cells = {where: {where[0], cell.system} for where, cell in study.cells.items()}
+        study = _part(study, "--systems", systems, of_cells)
     return study
 
 
-def _part(study: Study, field: str, names: list[str]) -> Study:
-    """The cells whose ``field`` has one of the names."""
-    known = {getattr(cell, field) for cell in study.cells.values()}
-    for name in names:
+def _part(study: Study, option: str, asked: str, names: dict[tuple[str, str], set[str]]) -> Study:
+    """The cells that bear one of the names ``asked`` for."""
+    known, wanted = set().union(*names.values()), asked.split(",")
+    for name in wanted:
         if name not in known:
-            option = "--data" if field == "data" else "--systems"
             raise InputError(f"{option}: got '{name}', expected some of {', '.join(sorted(known))}")
-    return replace(study, cells={where: cell for where, cell in study.cells.items() if getattr(cell, field) in names})
+    return replace(study, cells={where: cell for where, cell in study.cells.items() if names[where] & set(wanted)})
 
 
 def grid(system: str, kind: str, data: str, preset: paper.Preset, **fixed: Any) -> tuple[Settings, ...]:
