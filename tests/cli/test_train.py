@@ -54,7 +54,8 @@ def test_train_answers_with_one_json_object_and_plain_lines_beside_it(trained: t
     assert {path.name for path in run.iterdir()} == RUN_FILES
     lines = done.err.splitlines()
     assert lines[0].startswith("TRIANGLES has no node inputs: using one-hot degree, 0..")
-    assert lines[1].startswith("epoch 1/3  loss ")
+    assert lines[1].startswith("2 of 20 test graphs equal a training or validation graph")
+    assert lines[2].startswith("epoch 1/3  loss ")
     assert lines[-1].startswith("epoch 3/3  loss ")
     assert "\x1b" not in done.err
 

@@ -51,10 +51,10 @@ def test_the_comparison_in_one_sentence(p_value: float | None, text: str) -> Non
 
 def test_the_tables_of_the_text() -> None:
     lines = markdown(GRAPHS, [model()], None).splitlines()
-    assert lines[0] == "# Cross-validation on two <sets>"
+    assert lines[0] == "# Cross-validation on two &lt;sets&gt;"
     assert "| 0 | 2 | 75.0% | 50.0%, 100.0% | model.layers=2 |" in lines
     assert "| dot | 3 | 1 |" in lines
-    assert "| <script>\\| | 0 | 4 |" in lines  # a bar in a name does not end its cell
+    assert "| &lt;script&gt;\\| | 0 | 4 |" in lines  # a bar in a name does not end its cell
 
 
 def test_the_page_is_escaped_and_draws_every_fold(tmp_path: Path) -> None:
