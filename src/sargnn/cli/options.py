@@ -42,10 +42,10 @@ Model = Annotated[
     str | None,
     typer.Option(
         "--model",
-        help="sargnn-plus, recommended and the default; sargnn-salient, the default before; sargnn-large; the paper's sar-gcn, sar-gin, sar-sage, sar-gat; "
-        "their base models gcn, gin, sage, gat; as-published; or a compared system: chebygin, sagpool, deepsets, "
-        "graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, dss-gnn, slim, dgm, gsat, topological-forest, "
-        "fingerprint-forest (of molecules); or "
+        help="sargnn-plus, recommended and the default; sargnn-salient, the default before; sargnn-large; the paper's "
+        "sar-gcn, sar-gin, sar-sage, sar-gat; their base models gcn, gin, sage, gat; as-published; or a compared "
+        "system: chebygin, sagpool, deepsets, graph-unet, dgcnn, ecc, gsn, graphormer, ugformer, adsf, dss-gnn, slim, "
+        "dgm, gsat, topological-forest, fingerprint-forest (of molecules); or "
         "a model of your own, package.module:Class.",
     ),
 ]
