@@ -52,4 +52,5 @@ def test_the_limits_are_those_of_the_code() -> None:
 def test_the_container_and_the_cluster_name_what_is_there() -> None:
     text = (PAGE.parents[1] / "Dockerfile").read_text()
     assert 'ENTRYPOINT ["/venv/bin/sargnn", "serve"]' in text
-    assert "USER sargnn" in text
+    assert "--uid 10001 sargnn" in text
+    assert "USER 10001" in text

@@ -378,10 +378,8 @@ ENCODINGS: dict[str, type[Encoding]] = {
 }
 
 GRAPH_ENCODINGS: dict[str, type[Attributes] | type[Descriptors] | type[Morgan]] = {
-    "attributes": Attributes,
-    "descriptors": Descriptors,
-    "morgan": Morgan,
-}
+    "attributes": Attributes, "descriptors": Descriptors, "morgan": Morgan,
+}  # fmt: skip
 """Encodings of whole graphs."""
 
 
