@@ -151,7 +151,7 @@ def take(folder: Path) -> FolderLock | None:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FolderLock.of(folder)
     except OSError as error:
-        raise InputError(f"{folder}: not a usable folder ({error.strerror or error})") from error
+        raise InputError(f"{folder}: cannot write ({error.strerror or error})") from error
     prepare(folder, resume=False)
     return lock
 

@@ -270,8 +270,12 @@ FAULTS = {
         "{0}/X_node_labels.txt line 4: got 'C' in column 1, expected a number, in graph 1",
     ),
     "bytes for a node label": (
+        {"node_labels": b"6\n\xff\x01\n6\n6\n10\n"},
+        "{0}/X_node_labels.txt line 2: got 'ÿ\\x01' in column 1, expected a number, in graph 0",
+    ),
+    "what is no text": (
         {"node_labels": b"6\n\xff\x00\n6\n6\n10\n"},
-        "{0}/X_node_labels.txt line 2: got 'ÿ\\x00' in column 1, expected a number, in graph 0",
+        "{0}/X_node_labels.txt: got bytes that are no text, expected numbers, one line for each node",
     ),
     "text among attributes": (
         {"node_attributes": "1, 2\n1, x\n1, 1\n1, 1\n1, 1\n"},

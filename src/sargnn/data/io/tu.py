@@ -269,7 +269,7 @@ def _table(file: TextFile, each: str = "", graph: np.ndarray | None = None, *, c
     place = Place(lambda row: (where, row + 1), graph)
     text = text.removeprefix(codecs.BOM_UTF8).rstrip()
     if b"\0" in text[:4096]:
-        raise refused("got bytes that are no text, expected numbers, one line for each", where)
+        raise refused(f"got bytes that are no text, expected numbers, one line for each {each}".rstrip(), where)
     values = _parse_fast(text, columns)
     if values is None:
         values = _parse_slowly(text, columns, place)
