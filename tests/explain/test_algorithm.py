@@ -42,7 +42,7 @@ ALGORITHMS: dict[str, Any] = {
     "pg": (lambda: PGExplainer(epochs=1), "phenomenon", EDGES),
 }
 GRAPH = literal.EXAMPLES[1]
-WITHOUT_GRADIENTS = {"topological-forest"}
+WITHOUT_GRADIENTS = {"topological-forest", "fingerprint-forest"}
 """Systems that no explainer by gradients can explain."""
 
 
