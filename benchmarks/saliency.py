@@ -3,6 +3,7 @@ training, for ``results/saliency.jsonl``.
 
     python benchmarks/saliency.py --out results/saliency.jsonl
     python benchmarks/saliency.py --data ba-2motifs --models sargnn-plus gsat --seeds 3 --out rows.jsonl
+    python benchmarks/saliency.py --table --out results/saliency.jsonl
 
 The graphs of a set are the same for every seed; initialisation and order of training change. Of Mutagenicity the node
 AUC is of mutagens, against their nitro and amine groups. ``agreement``: mean rank correlation with the maps of each
@@ -84,14 +85,42 @@ def found(maps: list[np.ndarray], test: GraphSet) -> dict[str, Any]:
     return {"node_auc": float(np.nanmean(aucs)), "graphs": int((~np.isnan(aucs)).sum()), "agreement": alike}
 
 
+def table(rows: list[dict[str, Any]]) -> str:
+    """One line for each set and model: means over seeds, of the node AUC the worst too, and how often a test of
+    reliance was passed."""
+    lines = [
+        "| set | model | seeds | node AUC, mean | worst | between seeds | suffices | needed | accuracy |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for data, model in dict.fromkeys((row["data"], row["model"]) for row in rows):
+        own = [row for row in rows if (row["data"], row["model"]) == (data, model)]
+        aucs, alike = [row["node_auc"] for row in own], [one for row in own for one in row["agreement"]]
+        tested = [row["reliance"] for row in own if row["reliance"]]
+        passed = [
+            f"{sum(wins(reliance) for reliance in tested)} of {len(tested)}"
+            for wins in (
+                lambda r: r["kept"][2] < r["random_kept"][1],
+                lambda r: r["removed"][1] > r["random_removed"][2],
+            )
+        ]
+        cells = [f"{np.mean(aucs):.3f}", f"{min(aucs):.3f}", f"{np.mean(alike):.2f}" if alike else "", *passed]
+        accuracy = 100 * np.mean([row["accuracy"] for row in own])
+        lines.append(f"| {data} | `{model}` | {len(own)} | {' | '.join(cells)} | {accuracy:.1f} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", nargs="+", default=tuple(SETS), choices=tuple(SETS))
     parser.add_argument("--models", nargs="+", default=tuple(MODELS), choices=tuple(MODELS))
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--out", type=Path, required=True, help="the file that the rows are added to")
+    parser.add_argument("--table", action="store_true", help="only sum up the rows that are there")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    if options.table:
+        print(table([json.loads(line) for line in options.out.read_text().splitlines()]))
+        return
     with options.out.open("a") as file:
         for data in options.data:
             for row in measure(data, options.models, range(options.seeds)):
