@@ -127,6 +127,8 @@ NO_FILES: dict[str, Case] = {
     "half a gigabyte of nothing in a TU folder": Case(every(tu(), sparse("X/X_A.txt", 1 << 29)), f"{CHECK} X", "bytes that are no text"),
     "a hundred gigabytes of nothing as a zip": Case(sparse("x.zip", 100 << 30), f"{CHECK} x.zip", "not a readable zip"),
     "a hundred gigabytes of nothing as settings": Case(sparse("c.json", 100 << 30), "train set --out r --config c.json", "SARGNN_LIMITS=json="),
+    "a hundred gigabytes of nothing as a known set": Case(sparse("mirror/MUTAG.zip", 100 << 30), f"{CHECK} MUTAG", "SARGNN_LIMITS=file=", variables={"SARGNN_MIRROR": "mirror"}),
+    "a pipe as a known set": Case(pipe("mirror/MUTAG.zip"), f"{CHECK} MUTAG", f"MUTAG.zip: got a pipe, {REGULAR}", variables={"SARGNN_MIRROR": "mirror"}),
     "limits of no one": Case(nothing, f"{CHECK} molecules.csv", "SARGNN_LIMITS: got 'evil=1'", variables={"SARGNN_LIMITS": "evil=1"}),
     "limits that are no numbers": Case(nothing, f"{CHECK} molecules.csv", "SARGNN_LIMITS: got 'file=1_0'", variables={"SARGNN_LIMITS": "file=1_0"}),
 }  # fmt: skip
@@ -219,6 +221,7 @@ TABLES: dict[str, Case] = {
         "train t --out r", "columns of inputs, expected at most 10000",
     ),
     "a weight that only Python reads": Case(file("x.csv", "smiles,label,w\nCO,1,1_0\nCC,0,1\n"), f"{CHECK} x.csv --weight-column w", "expected a number above 0"),
+    "a target of 10^308": Case(file("x.csv", "smiles,v\n" + "".join(f"{'C' * n},{(-1) ** n}e308\n" for n in range(1, 20))), "train x.csv --labels v --task regression --model sar-gcn --out r", "v: got a value of 1e+308, expected at most 1e+30"),
     "a column that is not there": Case(nothing, f"{CHECK} molecules.csv --labels \x1b[2J", "got no column '\\x1b[2J'"),
 }  # fmt: skip
 
@@ -270,6 +273,7 @@ SETS: dict[str, Case] = {
         for command in (f"{CHECK} set", "train set --out r", "predict run set --out p.csv", "explain run set --out e", "cv set")
     },
     "a label of 10^6": Case(array("full/edge_labels.npy", cell(0, 10**6)), "train full --out r", "got 1000000 in edge_labels"),
+    "numbers of another width": Case(array("set/node_attributes.npy", lambda a: a.astype(np.float64) * 1e300), "train set --out r", "got float64 of shape"),
     "a set of edges of another machine": Case(array("set/edges.npy", lambda e: e.astype(">i4")), "train set --out r", "got >i4 of shape"),
     "an array that a pickle made": Case(lambda: np.save("set/y.npy", np.array([{}], object), allow_pickle=True), "train set --out r", "not a readable array"),
     "half an array": Case(change("set/edges.npy", cut), "train set --out r", "edges.npy: not a readable array"),

@@ -269,6 +269,7 @@ def _progress_of(words: Mapping[str, Any], path: Path) -> tuple[int, list[Row]]:
         sound = 0 <= best <= len(history) and {*columns, *(() if history else PROGRESS)} >= PROGRESS
         for epoch, row in enumerate(history, 1):
             numbers = all(value is None or (type(value) in (int, float) and isfinite(value)) for value in row.values())
+            numbers = numbers and None not in (row["train_loss"], row["learning_rate"], row["seconds"])
             sound = sound and list(row) == columns and row["epoch"] == epoch and numbers
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         sound = False
