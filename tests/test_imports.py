@@ -13,14 +13,17 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "sargnn"
 
-GROUND = {"errors", "files", "console", "metrics", "allocator", "startup"}
+GROUND = {"errors", "limits", "processes", "reading", "files", "console", "metrics", "allocator", "startup"}
 """What every room may use."""
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "allocator": set(),
     "startup": set(),
     "standalone": set(),
-    "files": {"errors"},
+    "limits": {"errors"},
+    "processes": {"errors"},
+    "reading": {"errors", "limits"},
+    "files": {"errors", "processes"},
     "console": {"errors"},
     "metrics": {"errors"},
     "data": GROUND,

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import stat
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +101,7 @@ def parse_json(text: str | bytes) -> Any:
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        seen: set[str] = set()
-        again = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        again, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise RepeatedName(f"the name {again[:40]!r} twice in one object")
     return found
 
