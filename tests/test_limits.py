@@ -26,5 +26,5 @@ def test_what_raises_one_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_what_is_no_limit_is_said(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SARGNN_LIMITS", text)
-    with pytest.raises(InputError, match="SARGNN_LIMITS: got .*, expected NAME=NUMBER,... with names file, json"):
+    with pytest.raises(InputError, match=r"SARGNN_LIMITS: got .*, expected NAME=NUMBER,\.\.\. with names file, json"):
         limit_of("file")

@@ -54,6 +54,6 @@ def test_a_name_that_comes_twice_is_named() -> None:
 @pytest.mark.parametrize("text", ["1_0", "١", "", "x"])
 def test_numbers_are_those_of_people(text: str) -> None:
     for read in (number_of, integer_of):
-        with pytest.raises(ValueError, match=".*"):
+        with pytest.raises(ValueError, match=r"no number|could not convert|invalid literal"):
             read(text)
     assert (number_of("-1e3"), integer_of("-12")) == (-1000.0, -12)

@@ -48,7 +48,6 @@ __all__ = ["ENCODINGS", "GRAPH_ENCODINGS", "DataConfig"]
 
 LISTED = 20
 """Names that a message has."""
-
 FARTHEST = 1e4
 """Deviations from the mean up to which an attribute is read: far beyond, networks overflow."""
 
