@@ -228,6 +228,7 @@ SETTINGS: dict[str, Case] = {
     "an option of no one": Case(nothing, "train set --evil", "No such option"),
     "an option that steers the terminal": Case(nothing, "train set --\x1b[2J", "\\x1b[2J"),
     "a fold that is not there": Case(nothing, "train set --out r --fold 7", "--fold: got 7"),
+    "a hundred thousand million graphs": Case(nothing, "data generate motifs --graphs 100000000000 --out g", "--graphs: got 100000000000, expected at most 10000000"),
     "ten million folds": Case(nothing, "cv set --folds 10000000", "folds: got 10000000, expected 2..24"),
 }  # fmt: skip
 
