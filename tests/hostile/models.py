@@ -136,7 +136,7 @@ MODELS: dict[str, Case] = {
     "scores in words": Case(words("run/training.json", put("scores", "test", "accuracy", to="x")), "push run --to hf://a/b", "got scores that no card can show"),
     "a history of numbers": Case(words("run/training.json", put("history", to=[7])), "push run --to hf://a/b", "no valid fields data, split and scores"),
     "a hundred thousand tensors": Case(many_tensors(100_000), PREDICT, "tensors, expected at most"),
-    "a tensor twice": Case(raw(b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', bytes(4)), PREDICT, "not a readable safetensors file"),
+    "a tensor twice": Case(raw(b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', bytes(4)), PREDICT, "got settings of a larger model than that of weights.safetensors"),
     "tensors on top of each other": Case(raw(b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', bytes(4)), PREDICT, "not a readable safetensors file"),
     "a tensor of 2^80 numbers": Case(raw(b'{"a":{"dtype":"F32","shape":[1099511627776,1099511627776],"data_offsets":[0,4]}}', bytes(4)), PREDICT, "not a readable safetensors file"),
     "words of a tensor file in lists": Case(raw(b'{"__metadata__":{"sargnn":"' + b"[" * 60_000 + b'"}}'), PREDICT, "weights.safetensors"),
