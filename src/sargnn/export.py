@@ -99,6 +99,8 @@ def export_model(trained: TrainedModel, to: str, path: Path) -> dict[str, Any]:
     """
     if to not in FORMATS:
         raise InputError(f"--to: got {to!r}, expected one of {', '.join(FORMATS)}")
+    if to == "onnx" and path.suffix == ".py":
+        raise InputError(f"--out: got {path}, expected another ending: the program beside the file has this one")
     if trained.model.draws_in_eval:
         name = trained.settings.name
         raise InputError(f"got model '{name}', which draws numbers at every call, expected one that does not")

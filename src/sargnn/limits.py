@@ -23,7 +23,7 @@ LIMITS = {
     "smiles": 5_000,
     "inputs": 10_000,
     "parameters": 250_000_000,
-    "tensors": 50_000,
+    "tensors": 10_000,
 }
 """By name, what is counted:
 
@@ -32,7 +32,7 @@ LIMITS = {
 ``json``       bytes of a JSON file, or of one line of JSON lines
 ``line``       characters of a line of a table
 ``unpacked``   bytes of an archive when unpacked
-``ratio``      how many times as large as its archive that is; rows in each byte of a Parquet file
+``ratio``      how many times as large as its archive that is; also of a Parquet file
 ``members``    files in a zip
 ``columns``    columns of a table
 ``smiles``     characters of one SMILES, lines of one record of an SDF file

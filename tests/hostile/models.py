@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,12 @@ import torch
 
 from hostile.attack import Case
 from hostile.inputs import GRAPH, REGULAR, cut
-from hostile.spoil import change, drop, every, file, lying_header, nothing, pipe, put, tensors, words
+from hostile.spoil import change, drop, every, file, lying_header, nothing, pipe, put, sparse, tensors, words
 
 PREDICT = "predict run set --out p.csv"
 RESUME = "train set --model sar-gcn --out half --resume --set training.epochs=2 --set model.layers=2 --set model.hidden=8 --set training.batch_size=8 --set training.learning_rate=0.01"
 WEIGHTS, CHECKPOINT = "run/weights.safetensors", "half/checkpoint.safetensors"
+TRUST = "run/trust.safetensors"
 NAME = "classifier.0.weight"
 
 
@@ -49,6 +52,21 @@ def with_nan(value: torch.Tensor) -> torch.Tensor:
 
 def word(name: str, value: Any) -> Any:
     return tensors(CHECKPOINT, lambda found, words: words.__setitem__(name, value))
+
+
+def trust_tensor(name: str, edit: Any) -> Any:
+    return tensors(TRUST, lambda found, words: found.__setitem__(name, edit(found[name])))
+
+
+def raw(header: bytes, content: bytes = b"") -> Any:
+    """A file of tensors as whoever attacks writes it."""
+    return file(WEIGHTS, struct.pack("<Q", len(header)) + header + content)
+
+
+def many_tensors(count: int) -> Any:
+    return raw(
+        json.dumps({f"t{n}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for n in range(count)}).encode()
+    )
 
 
 def calibration(**fields: Any) -> Any:
@@ -113,13 +131,27 @@ MODELS: dict[str, Case] = {
         }.items()
     },
     "a calibration that is a list": Case(file("run/calibration.json", "[]"), f"{PREDICT} --calibrated", "not a readable calibration"),
-    "a calibration of other targets": Case(words("targets/calibration.json", lambda c: c["targets"].pop()), "predict targets binary --out p.csv --calibrated", "got 2 targets, expected 3"),
-    "a split of other graphs": Case(words("run/training.json", put("split", "test", to=[10**9])), PREDICT, "no valid fields data and split"),
-    "a split with a graph twice": Case(words("run/training.json", put("split", "test", to=[0, 0])), PREDICT, "no valid fields data and split"),
-    "a record of numbers": Case(words("run/training.json", put("data", to=7)), PREDICT, "no valid fields data and split"),
-    "notes that are no texts": Case(words("run/training.json", put("notes", to=7)), PREDICT, "no valid fields data and split"),
+    "a calibration of other targets": Case(words("targets/calibration.json", drop("targets", -1)), "predict targets binary --out p.csv --calibrated", "got 2 targets, expected 3"),
+    "scores of a number": Case(words("run/training.json", put("scores", "test", to=7)), "push run --to hf://a/b", "no valid fields data, split and scores"),
+    "scores in words": Case(words("run/training.json", put("scores", "test", "accuracy", to="x")), "push run --to hf://a/b", "got scores that no card can show"),
+    "a history of numbers": Case(words("run/training.json", put("history", to=[7])), "push run --to hf://a/b", "no valid fields data, split and scores"),
+    "a hundred thousand tensors": Case(many_tensors(100_000), PREDICT, "tensors, expected at most"),
+    "a tensor twice": Case(raw(b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', bytes(4)), PREDICT, "got settings of a larger model than that of weights.safetensors"),
+    "tensors on top of each other": Case(raw(b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', bytes(4)), PREDICT, "not a readable safetensors file"),
+    "a tensor of 2^80 numbers": Case(raw(b'{"a":{"dtype":"F32","shape":[1099511627776,1099511627776],"data_offsets":[0,4]}}', bytes(4)), PREDICT, "not a readable safetensors file"),
+    "words of a tensor file in lists": Case(raw(b'{"__metadata__":{"sargnn":"' + b"[" * 60_000 + b'"}}'), PREDICT, "weights.safetensors"),
+    "a hundred gigabytes of nothing as weights": Case(sparse(WEIGHTS, 100 << 30), PREDICT, "SARGNN_LIMITS=parameters="),
+    "a split of other graphs": Case(words("run/training.json", put("split", "test", to=[10**9])), PREDICT, "no valid fields data, split and scores"),
+    "a split with a graph twice": Case(words("run/training.json", put("split", "test", to=[0, 0])), PREDICT, "no valid fields data, split and scores"),
+    "a record of numbers": Case(words("run/training.json", put("data", to=7)), PREDICT, "no valid fields data, split and scores"),
+    "notes that are no texts": Case(words("run/training.json", put("notes", to=7)), PREDICT, "no valid fields data, split and scores"),
     "trust without names": Case(tensors("run/trust.safetensors", lambda found, words: words.pop("names")), f"{PREDICT} --trust", "run/trust.safetensors"),
-    "trust of other points": Case(tensors("run/trust.safetensors", lambda found, words: found.__setitem__("points", found["points"][:, :2].clone())), f"{PREDICT} --trust", "run/trust.safetensors"),
+    "trust of other points": Case(tensors("run/trust.safetensors", lambda found, words: found.__setitem__("points", found["points"][:, :2].clone())), f"{PREDICT} --trust", "trust.safetensors: got training graphs of 2 numbers each, expected 8"),
+    "trust of wider points": Case(trust_tensor("points", lambda found: found.repeat(1, 2)), f"{PREDICT} --trust", "trust.safetensors: got training graphs of 16 numbers each, expected 8"),
+    "trust of points without numbers": Case(trust_tensor("points", lambda found: found[:, :0].clone()), f"{PREDICT} --trust", "trust.safetensors: got training graphs of 0 numbers each"),
+    "trust of distances below 0": Case(trust_tensor("distances", lambda found: found * 0 - 1), f"{PREDICT} --trust", "got no sound points, distances"),
+    "trust of distances that fall": Case(trust_tensor("distances", lambda found: found.flip(0) + torch.arange(len(found), 0, -1)), f"{PREDICT} --trust", "got no sound points, distances"),
+    "trust of molecules in place of shapes": Case(every(trust_tensor("points", lambda found: found.to(torch.uint8)), tensors(TRUST, lambda found, words: words.update(by="fingerprints"))), f"{PREDICT} --trust", "expected molecules"),
     "trust of no points": Case(tensors("run/trust.safetensors", lambda found, words: found.pop("points")), f"{PREDICT} --trust", "run/trust.safetensors"),
     "a run that is a file": Case(file("x", "x"), "predict x set --out p.csv", "x/config.json"),
     "a run that is not there": Case(nothing, "predict nowhere set --out p.csv", "no such file"),
@@ -152,6 +184,10 @@ CHECKPOINTS: dict[str, Case] = {
     "a history of numbers": Case(word("history", "7"), RESUME, "no valid best_epoch and history"),
     "a history of nothing": Case(word("history", "[{}]"), RESUME, "no valid best_epoch and history"),
     "a history of NaN": Case(word("history", '[{"epoch": 1, "train_loss": NaN, "validation_loss": 1, "learning_rate": 1, "seconds": 1}]'), RESUME, "no valid best_epoch and history"),
+    "a history with a column of no one": Case(word("history", '[{"epoch": 1, "train_loss": 1, "validation_loss": 1, "learning_rate": 1, "seconds": 1, "evil": 1}]'), RESUME, "", status=0),
+    "a history without numbers": Case(word("history", '[{"epoch": 1, "train_loss": null, "validation_loss": null, "learning_rate": null, "seconds": null}]'), RESUME, "no valid best_epoch and history"),
+    "a count of steps below 0": Case(tensors(CHECKPOINT, lambda found, words: found.update({name: value - 99 for name, value in found.items() if name.startswith("adam/step/")})), RESUME, "got a number below 0 in 'step/"),
+    "squares below 0": Case(tensors(CHECKPOINT, lambda found, words: found.update({name: value - 99 for name, value in found.items() if name.startswith("adam/exp_avg_sq/")})), RESUME, "got a number below 0 in 'exp_avg_sq/"),
     "a history in lists": Case(word("history", "[" * 50_000), RESUME, "no valid best_epoch and history"),
     "half a checkpoint": Case(change(CHECKPOINT, cut), RESUME, "not a readable safetensors file"),
     "a pipe for a checkpoint": Case(pipe(CHECKPOINT), RESUME, REGULAR),
@@ -162,7 +198,7 @@ SETTINGS: dict[str, Case] = {
     **{
         f"--set {text}": Case(nothing, f"train set --model sar-gcn --out r --set {text}", message)
         for text, message in [
-            ("model.hidden=1000000000", "model.hidden: got 1000000000, expected at most 1000000"), ("model.hidden=900000", "SARGNN_LIMITS=parameters="),
+            ("model.hidden=1000000000", "model.hidden: got 1000000000, expected at most 1000000"), ("model.hidden=16000", "SARGNN_LIMITS=parameters="),
             ("model.layers=1000000", "SARGNN_LIMITS="), ("model.members=1000000", "SARGNN_LIMITS="), ("model.hidden=1_0", "expected a whole number"), ("model.hidden=١٢", "expected a whole number"),
             ("model.hidden=1e308", "expected a whole number"), ("model.beta=nan", "expected a finite number"), ("model.beta=inf", "expected a finite number"), ("model.gamma=-1", "expected more than 0"),
             ("training.epochs=-1", "expected at least 1"), ("training.batch_size=0", "expected at least 1"), ("training.learning_rate=1_0", "expected a finite number"),
@@ -192,6 +228,7 @@ SETTINGS: dict[str, Case] = {
     "an option of no one": Case(nothing, "train set --evil", "No such option"),
     "an option that steers the terminal": Case(nothing, "train set --\x1b[2J", "\\x1b[2J"),
     "a fold that is not there": Case(nothing, "train set --out r --fold 7", "--fold: got 7"),
+    "a hundred thousand million graphs": Case(nothing, "data generate motifs --graphs 100000000000 --out g", "--graphs: got 100000000000, expected at most 10000000"),
     "ten million folds": Case(nothing, "cv set --folds 10000000", "folds: got 10000000, expected 2..24"),
 }  # fmt: skip
 
@@ -201,6 +238,7 @@ OUTPUTS: dict[str, Case] = {
     "predictions into a pipe": Case(pipe("p.csv"), PREDICT, "p.csv: cannot write"),
     "predictions into a folder": Case(nothing, "predict run set --out absent", "absent: cannot write (Is a directory)"),
     "predictions below a file": Case(file("x", "x"), "predict run set --out x/p.csv", "cannot write (Not a directory)"),
+    "a model on top of its own program": Case(nothing, "export run --to onnx --out m.py", "--out: got m.py, expected another ending"),
     "a run on top of a file": Case(file("x", "x"), "train set --out x", "not a usable folder"),
     "a run on top of another": Case(nothing, "train set --out run", "run is not empty"),
     "a run below a file": Case(file("x", "x"), "train set --out x/r", "x/r"),
@@ -215,9 +253,9 @@ OUTPUTS: dict[str, Case] = {
     "a note that steers the terminal": Case(
         file("x.csv", "smiles,label\nCO,a\nCC,b\nno\x1b[2J,a\n"), "data check x.csv", "'no\\x1b[2J'", status=0
     ),
-    "a file whose name steers the terminal": Case(every(file("\x1b[2J.json", GRAPH)), "data check \x1b[2J.json", "\\x1b[2J.json"),
-    "a file whose name is no text": Case(lambda: Path(os.fsdecode(b"\xff\xfe.json")).write_text(GRAPH), f"data check {os.fsdecode(bytes([255, 254]))}.json", "\\udcff\\udcfe.json"),
-    "too little memory": Case(nothing, "train set --model sar-gcn --out r --set model.hidden=60000", "SARGNN_LIMITS=parameters="),
+    "a file whose name steers the terminal": Case(every(file("\x1b[2J.json", GRAPH)), "data check \x1b[2J.json", "problem: \\x1b[2J: got class"),
+    "a file whose name is no text": Case(lambda: Path(os.fsdecode(b"\xff\xfe.json")).write_text(GRAPH), f"data check {os.fsdecode(bytes([255, 254]))}.json", "problem: \\udcff\\udcfe: got class"),
+    "too little memory": Case(nothing, "train set --model sar-gcn --out r --set model.hidden=60000", "a model that cannot be built"),
     "too little memory for what is allowed": Case(
         nothing, "train set --model sar-gcn --out r --set model.hidden=60000", "expected a smaller one", variables={"SARGNN_LIMITS": "parameters=100000000000"},
     ),

@@ -66,7 +66,8 @@ def link(name: str, to: str) -> Make:
 
 def listening(name: str) -> Make:
     def make() -> None:
-        socket.socket(socket.AF_UNIX).bind(name)
+        with socket.socket(socket.AF_UNIX) as opened:  # the name stays
+            opened.bind(name)
 
     return make
 

@@ -246,6 +246,11 @@ FAULTS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "record of graphs that do not exist": (
         TRAINING, lambda f: edit(f / TRAINING, lambda c: c["split"].update(test=[99])),
     ),
+    "record with scores of a number": (TRAINING, lambda f: edit(f / TRAINING, lambda c: c.update(scores={"test": 7}))),
+    "record with baselines of a number": (
+        TRAINING, lambda f: edit(f / TRAINING, lambda c: c["scores"]["test"].update(baselines={"largest class": 7})),
+    ),
+    "record with a history of numbers": (TRAINING, lambda f: edit(f / TRAINING, lambda c: c.update(history=[7]))),
     "record of text for graphs": (TRAINING, lambda f: edit(f / TRAINING, lambda c: c["split"].update(test=["1"]))),
 }  # fmt: skip
 
@@ -272,8 +277,8 @@ def test_wrong_tensors_and_shapes_are_named(folder: Path, monkeypatch: pytest.Mo
     train(shapes(), tiny(), folder.parent / "same", fold=FOLD)
     for change, message in (
         ({"hidden": 16}, r"got shape \[8, 2\] of 'backbone.0.*', expected \[16, 2\]"),
-        ({"layers": 3}, "got no tensor 'backbone.2.*', expected a such tensor for this config.json"),
-        ({"layers": 1}, "got a tensor 'backbone.1.*', expected no such tensor for this config.json"),
+        ({"layers": 3}, "got no tensor 'backbone.2.*', expected one for this config.json"),
+        ({"layers": 1}, "got a tensor 'backbone.1.*', expected none for this config.json"),
     ):
         spoiled = Path(shutil.copytree(folder.parent / "same", folder.parent / str(change)))
         edit(spoiled / CONFIG, lambda c, change=change: c["settings"]["model"].update(change))

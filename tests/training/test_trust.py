@@ -190,6 +190,22 @@ def test_a_damaged_file_is_refused(folder: Path, tmp_path: Path) -> None:
         load_trust(copy, load_model(copy))
 
 
+@pytest.mark.parametrize("distances", [[-1.0, 2.0], [2.0, 1.0], [float("nan")]])
+def test_distances_that_are_none_are_refused(distances: list[float], folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    trained = load_model(copy)
+    save_trust(copy, replace(load_trust(copy, trained), distances=np.array(distances)))
+    with pytest.raises(InputError, match="got no sound points, distances and names"):
+        load_trust(copy, trained)
+
+
+def test_vectors_of_another_width_are_refused(folder: Path) -> None:
+    reference = load_trust(folder, load_model(folder))
+    wide = replace(reference, points=np.repeat(reference.points, 2, axis=1))
+    with pytest.raises(InputError, match=r"trust.safetensors: got training graphs of 16 numbers each, expected 8"):
+        wide.trust(shapes())
+
+
 def test_the_file_of_other_weights_is_refused(folder: Path, tmp_path: Path) -> None:
     other = train(shapes(), tiny("sar-gcn", training__epochs=1), tmp_path / "other", fold=FOLD)
     assert other.folder is not None

@@ -66,6 +66,9 @@ def versions_line() -> str:
 
 def main() -> None:
     """Run the command line. Exit status: 0 done, 2 the input or the call is wrong, 130 interrupted, 1 anything else."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started the command: `>&-`
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (for as long as the command runs)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         # A name that the terminal cannot show must not cost the answer.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -109,7 +112,8 @@ def _unexpected(error: Exception) -> str:
     if isinstance(error, MemoryError) or any(sign in words for sign in NO_MEMORY):
         return f"out of memory ({words or 'no more is to be had'}); use smaller graphs, batches or models"
     if isinstance(error, OSError):
-        return f"{error.filename or 'standard output'}: cannot read or write ({error.strerror or words})"
+        where = f"{error.filename}: cannot read or write" if error.filename else "standard output: cannot write"
+        return f"{where} ({error.strerror or words})"
     return f"unexpected {type(error).__name__}: {words}; {TRACEBACK}=1 shows where; please report it"
 
 

@@ -27,6 +27,8 @@ KINDS = {
     **dict.fromkeys(("ba-2motifs", "spurious-motif", "mutagenicity"), "sargnn.data.known_truth"),
 }
 """Sets that can be generated, and the module of the function of that name."""
+MOST = 10_000_000
+"""Graphs of one part that are generated: more take hours, and all memory."""
 
 SHOWN = 5
 """Graphs left out that are listed, and reasons."""
@@ -192,6 +194,8 @@ def generate(
     for name in given:
         if name not in taken:
             raise InputError(f"--{name.replace('_', '-')}: got {given[name]}, expected none for {kind}")
+        if name in sizes and given[name] > MOST:
+            raise InputError(f"--{name.replace('_', '-')}: got {given[name]}, expected at most {MOST}")
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
         raise InputError(f"--out: {out} is not empty, expected a new folder")
     made = make(**given, seed=seed or 0)

@@ -12,13 +12,18 @@ import os
 import urllib.request
 from contextlib import suppress
 from dataclasses import replace
-from http.client import HTTPException
+from http.client import HTTPException, IncompleteRead
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 from sargnn.files import write_file
+from sargnn.limits import limit_of, over
+from sargnn.reading import read_bytes
 
 __all__ = ["archive_path", "data_folder", "fetch", "find_archive", "keep", "parsed_folder"]
 
@@ -80,9 +85,24 @@ def _address(name: str) -> str:
 def fetch(url: str, failure: str, hint: str) -> bytes:
     """What ``url`` holds; an error says ``failure``, why, and the ``hint``."""
     try:
+        if (parts := urlsplit(url)).scheme == "file":
+            return read_bytes(url2pathname(parts.path))
         with urllib.request.urlopen(url, timeout=PATIENCE) as response:
-            return bytes(response.read())  # in one go, because only then a connection that breaks off is an error
+            return _body(response)
+    except InputError as error:
+        raise InputError(f"{url}: {failure} ({error}); {hint}") from error
     except (OSError, HTTPException, ValueError) as error:
         if isinstance(error, HTTPError):
             error.close()  # it is an answer too, with a socket of its own
         raise InputError(f"{url}: {failure} ({error}); {hint}") from error
+
+
+def _body(response: Any) -> bytes:
+    """What a server sends, unless it is more than a file may have, or breaks off."""
+    content = bytes(response.read(limit_of("file") + 1))
+    if problem := over("file", len(content), "bytes or more"):
+        raise InputError(problem)
+    said = response.headers.get("Content-Length") or ""
+    if said.isdecimal() and len(content) < int(said):
+        raise IncompleteRead(content, int(said) - len(content))
+    return content

@@ -92,7 +92,7 @@ def _check_form(graphs: GraphSet) -> None:
         if field.name in KINDS:
             if value is None and field.default is None:  # it need not be there
                 continue
-            if not isinstance(value, np.ndarray) or not _is_of_kind(value, *KINDS[field.name]):
+            if not isinstance(value, np.ndarray) or not _is_of_kind(value, field.name):
                 got = f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else "no array"
                 raise ValueError(f"got {got} in {field.name}")
         elif field.name == "origin":
@@ -105,8 +105,11 @@ def _check_form(graphs: GraphSet) -> None:
     _check_lengths(graphs)
 
 
-def _is_of_kind(value: np.ndarray, kind: str, axes: int) -> bool:
-    return (value.dtype.kind, value.ndim) == (kind, axes) and value.dtype.isnative and value.dtype.itemsize > 0
+def _is_of_kind(value: np.ndarray, name: str) -> bool:
+    """Codes and edges may have any width; floats are looked at bit by bit, and have the one they are saved with."""
+    width = value.dtype.itemsize
+    fits = width > 0 if value.dtype.kind != "f" else width == (8 if name == "targets" else 4)
+    return (value.dtype.kind, value.ndim) == KINDS[name] and value.dtype.isnative and fits
 
 
 def _check_lengths(graphs: GraphSet) -> None:

@@ -123,7 +123,7 @@ def _own_model(name: str) -> System:
         sys.path.insert(0, os.getcwd())
     try:
         module = vars(import_module(place))
-    except (ImportError, ValueError) as error:
+    except (ImportError, ValueError, TypeError) as error:  # of no name, and of one that starts with a dot
         raise InputError(f"--model: got '{name}', expected a module that can be imported ({error})") from error
     found, config = module.get(model), module.get(f"{model}Config")
     if not (isinstance(found, type) and issubclass(found, GraphModel)):

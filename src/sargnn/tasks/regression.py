@@ -29,6 +29,8 @@ __all__ = ["Regression"]
 QUANTILES = 10
 """Strata of a split, where there are graphs for as many."""
 NAMED = 3
+MOST = 1e30
+"""The largest value: a model computes in single precision, and squares."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,10 @@ class Regression(Task):
 
     def fitted(self, targets: np.ndarray, loss: str = "huber") -> Regression:
         center, scale = [], []
-        for column in targets.T:
+        for name, column in zip(self.names, targets.T, strict=True):
             there = column[~np.isnan(column)]
+            if (largest := np.abs(there).max(initial=0)) > MOST:
+                raise InputError(f"{name}: got a value of {largest:g}, expected at most {MOST:g}")
             center.append(float(there.mean()) if len(there) else 0.0)
             scale.append(float(there.std()) or 1.0 if len(there) else 1.0)
         return replace(self, center=tuple(center), scale=tuple(scale), loss_name=loss)

@@ -54,7 +54,13 @@ def publish(run: Path, address: str, model: str | None = None) -> str:
         calibration.load_calibration(run, trained.task)
     if trust.FILE in files:
         trust.load_trust(run, trained)
-    files[CARD] = render(card_of(trained, record), f"{HUB}{repository}").encode()
+    try:
+        files[CARD] = render(card_of(trained, record), f"{HUB}{repository}").encode()
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        place = run / model_folder.TRAINING
+        raise InputError(
+            f"{place}: got scores that no card can show ({error}), expected those of sargnn train"
+        ) from error
 
     def commit(hub: Any) -> Any:
         hub.create_repo(repository, private=True, exist_ok=True)

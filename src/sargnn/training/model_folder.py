@@ -182,7 +182,8 @@ def save_training(folder: Path, content: dict[str, Any]) -> None:
 
 def save_history(folder: Path, history: list[Row]) -> None:
     """``history.csv``: one line per epoch. Written as a whole, so that a kill leaves no half line."""
-    write_csv(folder / HISTORY, list(history[0]), [[row[column] for column in history[0]] for row in history])
+    columns = list(dict.fromkeys(column for row in history for column in row))  # those of a resumed run may be fewer
+    write_csv(folder / HISTORY, columns, [[row.get(column) for column in columns] for row in history])
 
 
 def read_training(folder: Path) -> dict[str, Any]:
@@ -196,11 +197,20 @@ def read_training(folder: Path) -> dict[str, Any]:
         valid = valid and len(set(indices)) == len(indices)
         notes, history = content.get("notes", []), content.get("history", [])
         valid = valid and all(isinstance(text, str) for text in (*named, *notes)) and isinstance(history, list)
-    except (KeyError, TypeError):
+        valid = valid and all(isinstance(part, dict) for part in (*history, content.get("versions", {})))
+        valid = valid and _are_scores(content.get("scores", {}))
+    except (AttributeError, KeyError, TypeError):
         valid = False
     if not valid:
-        raise InputError(f"{path}: got no valid fields data and split, expected those written by sargnn train")
+        raise InputError(f"{path}: got no valid fields data, split and scores, expected those written by sargnn train")
     return content
+
+
+def _are_scores(scores: dict[str, dict[str, Any]]) -> bool:
+    """Whether these are the scores of parts of a split, as far as pages and cards take them apart."""
+    inside = [own.get(name, {}) for own in scores.values() for name in ("intervals", "baselines")]
+    inside += [other for own in scores.values() for other in own.get("baselines", {}).values()]
+    return all(isinstance(some, dict) for some in inside)
 
 
 def save_checkpoint(folder: Path, trained: TrainedModel, state: TrainingState) -> None:
@@ -225,6 +235,9 @@ def load_checkpoint(folder: Path, state: TrainingState) -> None:
             raise InputError(f"{path}: got a tensor {shown(key)}, expected only last, best and adam")
         parts[kind][name] = value
     _check_tensors(_moments_of(state.model, parts["adam"]), parts["adam"], path)
+    for name, value in parts["adam"].items():
+        if not name.startswith("exp_avg/") and (value < 0).any():
+            raise InputError(f"{path}: got a number below 0 in {shown(name, 80)}, expected a count or squares")
     best_epoch, history = _progress_of(words, path)
     _set_weights(state.model, parts["best"], path)
     state.best_weights = snapshot(state.model)
@@ -256,6 +269,7 @@ def _progress_of(words: Mapping[str, Any], path: Path) -> tuple[int, list[Row]]:
         sound = 0 <= best <= len(history) and {*columns, *(() if history else PROGRESS)} >= PROGRESS
         for epoch, row in enumerate(history, 1):
             numbers = all(value is None or (type(value) in (int, float) and isfinite(value)) for value in row.values())
+            numbers = numbers and None not in (row["train_loss"], row["learning_rate"], row["seconds"])
             sound = sound and list(row) == columns and row["epoch"] == epoch and numbers
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         sound = False
@@ -286,8 +300,8 @@ def _check_tensors(expected: Mapping[str, Tensor], tensors: Mapping[str, Tensor]
     """Refuse other names, shapes or types than expected, and what is no finite number, before anything is used: code
     that is not Python's does not look twice."""
     for name in sorted(expected.keys() ^ tensors.keys()):
-        got, wanted = ("no", "a") if name in expected else ("a", "no")
-        raise InputError(f"{path}: got {got} tensor {shown(name, 80)}, expected {wanted} such tensor for this {CONFIG}")
+        got, wanted = ("no", "one") if name in expected else ("a", "none")
+        raise InputError(f"{path}: got {got} tensor {shown(name, 80)}, expected {wanted} for this {CONFIG}")
     for name, value in expected.items():
         found = tensors[name]
         if found.shape != value.shape:
@@ -329,6 +343,8 @@ def _opened(path: Path) -> Iterator[Any]:
         if problem := over("parameters", require_regular(path).st_size // 16, "numbers"):
             raise InputError(f"{path}: {problem}")
         with safe_open(path, framework="pt", device="cpu") as file:
+            if problem := over("tensors", len(file.keys()) // 5, "tensors"):  # a checkpoint has five of each
+                raise InputError(f"{path}: {problem}")
             yield file
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such file, expected a model folder written by sargnn train") from error

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from sargnn.data.features.encodings import DataConfig
+from sargnn.data.problems import shown
 from sargnn.errors import InputError
 from sargnn.reading import number_of, parse_json, read_text
 from sargnn.systems import find_system
@@ -109,7 +110,7 @@ def read_settings(
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals:
-            raise InputError(f"--set: got {assignment!r}, expected key=value such as training.epochs=50")
+            raise InputError(f"--set: got {shown(assignment, 80)}, expected key=value such as training.epochs=50")
         values[key.strip()] = value.strip()
     if seed is not None:
         values["training.seed"] = seed
@@ -152,7 +153,7 @@ def _flatten(sections: dict[str, Any]) -> dict[str, Any]:
     flat = {}
     for section, table in sections.items():
         if not isinstance(table, dict):
-            raise InputError(f"got {section} = {table!r}, expected a table of fields such as [training]")
+            raise InputError(f"got {section} = {shown(table, 80)}, expected a table of fields such as [training]")
         flat.update({f"{section}.{field}": value for field, value in table.items()})
     return flat
 
@@ -162,7 +163,7 @@ def _find_field(key: str, kinds: dict[str, Any]) -> tuple[str, str, Any]:
     if key not in known:
         nearest = nearest_setting(key, list(known))
         hint = f"did you mean {nearest!r}?" if nearest else f"expected one of {', '.join(known)}"
-        raise InputError(f"unknown setting {key!r}; {hint}")
+        raise InputError(f"unknown setting {shown(key, 80)}; {hint}")
     section, field = known[key]
     return section, field, _hints(kinds[section])[field]
 
@@ -193,7 +194,7 @@ def _typed(key: str, value: Any, hint: Any) -> Any:
     if origin is Literal:
         if value in args:
             return value
-        raise InputError(f"{key}: got {value!r}, expected one of {', '.join(map(str, args))}")
+        raise InputError(f"{key}: got {shown(value, 80)}, expected one of {', '.join(map(str, args))}")
     if origin in (Union, types.UnionType):
         if value is None or value == "none":
             return None
@@ -201,11 +202,11 @@ def _typed(key: str, value: Any, hint: Any) -> Any:
     if origin is tuple:
         items = [i.strip() for i in value.split(",") if i.strip()] if isinstance(value, str) else value
         if not isinstance(items, list | tuple):
-            raise InputError(f"{key}: got {value!r}, expected a list")
+            raise InputError(f"{key}: got {shown(value, 80)}, expected a list")
         return tuple(_typed(key, item, args[0]) for item in items)
     if hint is bool:
         if (word := str(value).lower()) not in ("true", "false"):
-            raise InputError(f"{key}: got {value!r}, expected true or false")
+            raise InputError(f"{key}: got {shown(value, 80)}, expected true or false")
         return word == "true"
     return _scalar(key, value, hint)
 
@@ -222,4 +223,4 @@ def _scalar(key: str, value: Any, hint: Any) -> Any:
             if isfinite(number) and (isinstance(value, str) or number == value):
                 return number
     expected = {int: "a whole number", float: "a finite number", str: "text"}.get(hint, str(hint))
-    raise InputError(f"{key}: got {value!r}, expected {expected}")
+    raise InputError(f"{key}: got {shown(value, 80)}, expected {expected}")

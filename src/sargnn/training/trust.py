@@ -134,6 +134,8 @@ class TrustReference:
     def nearest(self, graphs: GraphSet) -> tuple[np.ndarray, np.ndarray]:
         """float64 and int64 [G, K]: how far the nearest training graphs are, and which they are."""
         points = fingerprints(smiles_of(graphs, "trust is")) if self.similarity else self.trained.vectors(graphs)
+        if (width := points.shape[1]) != self.points.shape[1]:
+            raise InputError(f"{FILE}: got training graphs of {self.points.shape[1]} numbers each, expected {width}")
         return _nearest(self.by, points, self.points, NEAREST)
 
     def trust(self, data: Source, prediction: Prediction | None = None) -> Trust:
@@ -195,6 +197,7 @@ def load_trust(folder: Path | str, trained: TrainedModel) -> TrustReference:
         sound = (points.ndim, distances.ndim) == (2, 1) and len(points) == len(names) > 0
         sound &= points.dtype == (np.float32 if by == "vectors" else np.uint8) and distances.dtype == np.float64
         sound &= bool(np.isfinite(points).all() and np.isfinite(distances).all())
+        sound &= bool((distances[:1] >= 0).all() and (np.diff(distances) >= 0).all())
         sound &= all(isinstance(text, str) for text in texts)
     except (KeyError, TypeError, ValueError, RecursionError):
         sound = False

@@ -21,6 +21,7 @@ from sargnn.data.features.encodings import (
 )  # fmt: skip
 from sargnn.data.features.given_inputs import given_inputs
 from sargnn.data.graphs import GraphSet
+from sargnn.data.problems import shown
 from sargnn.data.set_chunks import Element, SetChunks
 from sargnn.errors import InputError
 
@@ -241,4 +242,4 @@ def _parsed(hint: Any, value: Any, where: str) -> Any:
     if hint in (int, str) and type(value) is hint:
         return value
     expected = {str: "a text", int: "a whole number", float: "a finite number"}.get(hint, "a list")
-    raise InputError(f"{where}: got {value!r}, expected {expected}")
+    raise InputError(f"{where}: got {shown(value, 80)}, expected {expected}")

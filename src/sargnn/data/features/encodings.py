@@ -15,9 +15,8 @@ Encodings of nodes:
 ``auto``              attributes and labels where there are any, else degree
 ====================  ======================================================================================
 
-Edges have ``labels``, ``attributes`` and ``auto`` (those of the two that the graphs have, or none). Whole graphs have
-``attributes``, and molecules with SMILES ``descriptors`` and ``morgan``
-(:mod:`sargnn.data.features.molecule_encodings`). The true saliency of a synthetic set is never an input.
+Edges have ``labels``, ``attributes`` and ``auto`` (those of the two that there are), whole graphs ``attributes``, and
+molecules :mod:`sargnn.data.features.molecule_encodings`. The true saliency of a synthetic set is never an input.
 """
 
 from __future__ import annotations
@@ -49,7 +48,6 @@ __all__ = ["ENCODINGS", "GRAPH_ENCODINGS", "DataConfig"]
 
 LISTED = 20
 """Names that a message has."""
-
 FARTHEST = 1e4
 """Deviations from the mean up to which an attribute is read: far beyond, networks overflow."""
 

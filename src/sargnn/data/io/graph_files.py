@@ -85,7 +85,7 @@ def _classes(
     folder: Path, files: list[Path], problems: Problems, roles: Roles, labelled: bool
 ) -> dict[str, dict[str, str]]:
     """From the path of a file to the class or the targets of its graphs, by name, where files or folders say so."""
-    if (folder / LABELS).is_file():
+    if (folder / LABELS).exists():
         with problems.caught():
             return _listed_classes(folder, files, problems, roles, labelled)
     if files and files[0].parent != folder:

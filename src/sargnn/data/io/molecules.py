@@ -288,12 +288,13 @@ def _parse_text(chem: Any, text: str) -> tuple[Any, str]:
     _, *more = text.split(maxsplit=1) or [""]
     if more and not more[0].startswith("|"):  # RDKit takes it for a name, and "I don't know" for iodine
         return None, "text after the SMILES"
-    with chem.rdBase.BlockLogs():
+    with chem.rdBase.BlockLogs(), suppress(RuntimeError):  # of an element that there is not, [#999]
         if (molecule := chem.MolFromSmiles(text)) is not None:
             return molecule, ""
         raw = chem.MolFromSmiles(text, sanitize=False)
-        found = chem.DetectChemistryProblems(raw) if raw is not None else []
-    return None, found[0].Message() if found else "not SMILES"
+        if raw is not None and (found := chem.DetectChemistryProblems(raw)):
+            return None, found[0].Message()
+    return None, "not SMILES"
 
 
 def _atom(atom: Any) -> dict[str, Any]:

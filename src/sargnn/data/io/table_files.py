@@ -29,8 +29,10 @@ ROWS = 20_000
 
 DELIMITERS = ",;\t"
 
-FEW = 1_000_000
-"""Rows that a Parquet file may have whatever its size."""
+FEW = 200_000
+"""Cells that a Parquet file may have whatever its size: what repeats is written once, with a count."""
+CELL = 8
+"""Bytes that a cell takes in memory at least."""
 
 HEADER = 1 << 17
 """Characters of the first line that are looked at to find out what parts the cells."""
@@ -218,8 +220,8 @@ class ParquetTable(TableFile):
             raise
         except (OSError, ValueError) as error:  # PyArrow's own errors are among these
             raise refused(f"not readable as Parquet ({_one_line(error)})", path) from error
-        rows = self._file.metadata.num_rows
-        if rows > FEW and (problem := over("ratio", -(-rows // packed), "rows in each byte")):
+        cells = self._file.metadata.num_rows * self._file.metadata.num_columns
+        if cells > FEW and (problem := over("ratio", -(-CELL * cells // packed), "times as many bytes when unpacked")):
             raise refused(problem, path)
         self.header = [str(name) for name in self._file.schema_arrow.names]
         refuse_wide(self)
