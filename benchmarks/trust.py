@@ -29,6 +29,7 @@ from sargnn.bench.rows import conditions
 from sargnn.data.scaffolds import scaffold_split
 from sargnn.training.neighbours import nearest_vectors
 from sargnn.training.run import TrainingRun
+from sargnn.training.settings import DEFAULT_MODEL
 from sargnn.viz.distance import distance_groups, error_by_distance
 
 COLUMNS = {
@@ -45,17 +46,17 @@ PARTS_OF_RANK = ("unsure", "distance", "spread")
 DRAWS = 2000
 
 
-def measure(graphs: sargnn.GraphSet, inputs: str, seed: int) -> dict[str, Any]:
+def measure(graphs: sargnn.GraphSet, model: str, inputs: str, seed: int) -> dict[str, Any]:
     """One training, and what every column says of its test graphs."""
     fold = scaffold_split(graphs)
-    settings = sargnn.Settings.of("sargnn-salient", {"training.seed": seed, "data.graph_encodings": inputs})
+    settings = sargnn.Settings.of(model, {"training.seed": seed, "data.graph_encodings": inputs})
     run = TrainingRun.start(graphs, settings, fold=fold)
     for _ in run:
         pass
     run.finish()
     columns = {part: _columns(run, index) for part, index in (("validation", fold.validation), ("test", fold.test))}
     return {
-        "data": graphs.name, "fingerprint": graphs.fingerprint, "split": "scaffold", "model": "sargnn-salient",
+        "data": graphs.name, "fingerprint": graphs.fingerprint, "split": "scaffold", "model": model,
         "members": settings.model.members, "inputs": inputs, "fold": 0, "repeat": seed, "seconds": run.seconds,
         "scores": run.scores, "columns": columns,
     }  # fmt: skip
@@ -114,13 +115,13 @@ def aurocs(rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    lines = ["| inputs | seeds | column | AUROC | less the baseline |", "|---|---|---|---|---|"]
-    for inputs in dict.fromkeys(row["inputs"] for row in rows):
-        own = [row for row in rows if row["inputs"] == inputs]
+    lines = ["| model | inputs | seeds | column | AUROC | less the baseline |", "|---|---|---|---|---|---|"]
+    for model, inputs in dict.fromkeys((row["model"], row["inputs"]) for row in rows):
+        own = [row for row in rows if (row["model"], row["inputs"]) == (model, inputs)]
         found = aurocs(own)
         for name, words in COLUMNS.items():
             lines.append(
-                f"| {inputs or 'none'} | {len(own)} | {words} | {_with_ends(found[name], '{:.3f}')} | "
+                f"| {model} | {inputs or 'none'} | {len(own)} | {words} | {_with_ends(found[name], '{:.3f}')} | "
                 f"{_with_ends(found[name] - found['unsure'], '{:+.3f}')} |"
             )
     return "\n".join(lines)
@@ -131,9 +132,9 @@ def _with_ends(values: np.ndarray, form: str) -> str:
     return f"{form.format(values[0])} ({form.format(low)} to {form.format(high)})"
 
 
-def picture(rows: list[dict[str, Any]]) -> Figure:
+def picture(rows: list[dict[str, Any]], model: str) -> Figure:
     """The wrong fraction by distance: of each test graph, over the seeds of the trainings without further inputs."""
-    own = [row["columns"]["test"] for row in rows if row["inputs"] == ""]
+    own = [row["columns"]["test"] for row in rows if (row["model"], row["inputs"]) == (model, "")]
     wrong = np.mean([columns["wrong"] for columns in own], axis=0)
     return error_by_distance(distance_groups(np.array(own[0]["distance"]), wrong), similarity=True)
 
@@ -141,6 +142,7 @@ def picture(rows: list[dict[str, Any]]) -> Figure:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("data", nargs="?", help="a file of molecules")
+    parser.add_argument("--model", default=DEFAULT_MODEL)
     parser.add_argument("--seeds", type=int, nargs="*", default=range(5))
     parser.add_argument("--inputs", nargs="*", default=("", "descriptors"), help="values of data.graph_encodings")
     parser.add_argument("--out", type=Path, required=True, help="the file of the rows")
@@ -152,12 +154,12 @@ def main() -> None:
         with options.out.open("a") as file:
             for seed in options.seeds:
                 for inputs in options.inputs:
-                    file.write(json.dumps(measure(graphs, inputs, seed) | facts) + "\n")
+                    file.write(json.dumps(measure(graphs, options.model, inputs, seed) | facts) + "\n")
                     file.flush()
     rows = [json.loads(line) for line in options.out.read_text().splitlines()]
     print(table(rows))
     if options.picture:
-        viz.save(picture(rows), options.picture)
+        viz.save(picture(rows, options.model), options.picture)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import pytest
 
 from disks import files_of_at_most, full_disk, read_only
 from sargnn.errors import InputError
-from sargnn.files import check_writable, is_leftover, write_csv, write_file, write_folder
+from sargnn.files import check_table, check_writable, is_leftover, write_csv, write_file, write_folder
 
 
 def names(folder: Path) -> list[str]:
@@ -51,6 +51,17 @@ def test_what_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> No
             with pytest.raises(InputError) as error:
                 refuse(tmp_path / path)
             assert str(error.value) == f"{tmp_path / path}: cannot write ({reason})"
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.CSV", "p.parquet", "p.jsonl", "p.ndjson", "p"])
+def test_a_table_is_written_by_its_ending(name: str, tmp_path: Path) -> None:
+    check_table(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["p.xlsx", "p.json", "p.csv.gz"])
+def test_a_table_of_another_form_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"expected one of \.csv, \.parquet, \.jsonl, \.ndjson$"):
+        check_table(tmp_path / name)
 
 
 def test_folders_on_the_way_are_made_and_old_files_replaced(tmp_path: Path) -> None:

@@ -19,13 +19,18 @@ from typing import Any
 from sargnn.errors import InputError
 from sargnn.processes import is_dead, own_name
 
-__all__ = ["check_writable", "is_leftover", "is_part", "write_csv", "write_file", "write_folder", "write_table"]
+__all__ = [
+    "check_table", "check_writable", "is_leftover", "is_part", "write_csv", "write_file", "write_folder", "write_table",
+]  # fmt: skip
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that no cell of a table should have; not tab and new line."""
 FORMULA = re.compile(r"[=+\-@\t\n＝＋－＠]")
 """How a cell begins that spreadsheets compute."""
 NUMBER = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?%?")
+
+TABLES = (".csv", ".parquet", ".jsonl", ".ndjson")
+"""How the name of a table may end; without an ending it is CSV."""
 
 UNFINISHED = ".part"
 """How the name of a file still being written ends; one that stays behind is from a process that was killed."""
@@ -180,6 +185,13 @@ def check_writable(path: Path) -> None:
         _refuse_special(path)
     except OSError as error:
         raise InputError(_cannot_write(path, error)) from error
+
+
+def check_table(path: Path) -> None:
+    """The same of :func:`write_table`: other programs go by the ending of a name, and would misread what it holds."""
+    if path.suffix and path.suffix.lower() not in TABLES:
+        raise InputError(f"{path}: got a name that ends in {path.suffix!r}, expected one of {', '.join(TABLES)}")
+    check_writable(path)
 
 
 def _refuse_special(path: Path) -> None:

@@ -36,6 +36,10 @@ WRONG_CALLS: WrongCalls = {
         ["predict", "RUN", "DATA", "--out", "new", "--keep", "id"],
         "--keep: got no column 'id', expected none: the input has no columns",
     ),
+    "out is a spreadsheet": (
+        ["predict", "RUN", "DATA", "--out", "new.xlsx"],
+        "new.xlsx: got a name that ends in '.xlsx', expected one of .csv, .parquet, .jsonl, .ndjson",
+    ),
     "out is a folder": (["predict", "RUN", "DATA", "--out", "empty"], "empty: cannot write (Is a directory)"),
 }
 

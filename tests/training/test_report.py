@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.metrics import balanced_accuracy_score
 
 from sargnn.data.splits import Fold
+from sargnn.tasks.thresholds import best_threshold
 from sargnn.training.report import training_report
 from sargnn.training.run import TrainingRun, train
 from tiny import FOLD, shapes, tiny
@@ -54,6 +56,19 @@ def test_distances_are_those_of_test_graphs_from_training_graphs(run: TrainingRu
     wrong = run.prediction.predicted[FOLD.test] != run.graphs.y[FOLD.test]
     np.testing.assert_array_equal(report.distances[:, 1], wrong)
     assert "Can it be trusted on new graphs?" in run.page
+
+
+def test_thresholds_are_chosen_on_validation_graphs_and_measured_on_test_graphs(run: TrainingRun) -> None:
+    (one,) = training_report(run).thresholds
+    assert run.prediction is not None
+    assert run.graphs.y is not None
+    probability = run.prediction.values[:, 1]
+    held_out, test = run.fold.validation, run.fold.test
+    assert one.name == run.graphs.classes[1]
+    assert one.at == best_threshold(run.graphs.y[held_out] == 1, probability[held_out])
+    assert one.balanced == balanced_accuracy_score(run.graphs.y[test], probability[test] >= one.at)
+    assert one.usual == balanced_accuracy_score(run.graphs.y[test], probability[test] >= 0.5)
+    assert "From which probability on?" in run.page
 
 
 def test_a_run_without_other_graphs_says_nothing_of_distances() -> None:

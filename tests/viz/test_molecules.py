@@ -14,7 +14,7 @@ from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.known import with_titles
 from sargnn.data.sources import load
 from sargnn.errors import InputError
-from sargnn.viz.molecules import CAPTION, caption_of, draw_molecule, is_molecule
+from sargnn.viz.molecules import CAPTION, WIDTH, caption_of, draw_molecule, is_molecule
 
 pytest.importorskip("rdkit", reason="needs RDKit (extra: chem)")
 
@@ -74,6 +74,28 @@ def test_the_caption_is_the_name_and_the_smiles(tmp_path: Path) -> None:
     assert named == draw_molecule(graphs, 0, saliency, caption="CCO") != draw_molecule(graphs, 0, saliency, caption="")
     cut = "x" * (CAPTION - 1) + "…"
     assert draw_molecule(graphs, 0, saliency, caption="x" * 500) == draw_molecule(graphs, 0, saliency, caption=cut)
+
+
+@pytest.mark.parametrize("letter", ["@", "W", "."])
+def test_a_long_caption_stays_inside_the_drawing(letter: str) -> None:
+    graphs, saliency = nitrobenzene(), np.eye(9)[6]
+    without = draw_molecule(graphs, 0, saliency, caption="").decode()
+    lines = draw_molecule(graphs, 0, saliency, caption=letter * CAPTION).decode()[without.rindex("<path") :]
+    places = [float(x) for x in re.findall(r"[ML] (-?[0-9.]+),", lines)]
+    assert len(places) > 4 * CAPTION
+    assert min(places) >= 0
+    assert max(places) <= WIDTH
+
+
+def test_every_letter_of_a_caption_is_drawn_also_what_is_no_ascii() -> None:
+    graphs, saliency = nitrobenzene(), np.eye(9)[6]
+    drawn = {
+        text: draw_molecule(graphs, 0, saliency, caption=text).count(b"<path")
+        for text in ("l", "ü", "o", "…", "8", "Ж", "分", "�", "")
+    }
+    areas = {text: count - drawn[""] for text, count in drawn.items()}
+    assert areas.pop("分") == areas.pop("�"), "a sign for what the font lacks"
+    assert areas == {"l": 1, "ü": 3, "o": 2, "…": 3, "8": 3, "Ж": 1, "": 0}
 
 
 def test_other_graphs_are_no_molecules_and_wrong_sizes_are_refused() -> None:

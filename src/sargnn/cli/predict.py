@@ -45,7 +45,7 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Predict every graph: one row for each row of the input, in its order, with its columns."""
-    from sargnn.files import check_writable
+    from sargnn.files import check_table
     from sargnn.training.calibration import load_calibration
     from sargnn.training.open_run import open_run
     from sargnn.training.prediction_table import write_predictions
@@ -59,7 +59,7 @@ def predict(
         raise InputError("--normalised: got no --coverage, expected one such as 0.9")
     opened = open_run(run, data, part, roles=roles, device=device, model=model)
     if not to_screen:
-        check_writable(out)
+        check_table(out)
     task, found = opened.trained.task, opened.trained.predict(opened.chosen)
     held_out = load_calibration(run, task) if calibrated or coverage is not None else None
     values, result = found.values, {**opened.counts, "file": str(out)}

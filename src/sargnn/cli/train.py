@@ -86,13 +86,16 @@ def train(
     report = train_shown(run, track or [])
     result: Answer = {"run": str(folder), "model": settings.name}
     headline, *others = (metric.key for metric in run.trained.task.metrics)
+    test = run.scores.get("test")
+    if test:  # what means most comes first
+        leading = run.trained.task.headline(run.trained.task.targets(graphs)[run.fold.test])
+        result |= {f"test_{metric.key}": test[metric.key] for metric in leading if metric.key != headline}
+        result |= {f"baseline_{metric.key}": beside(test, metric.key) for metric in leading}
     result |= {f"validation_{headline}": None, f"test_{headline}": None}  # for a split without such graphs
     result |= {f"{part.replace('-', '_')}_{headline}": scores[headline] for part, scores in run.scores.items()}
-    if test := run.scores.get("test"):
+    if test:
         result["test_interval"] = [test["low"], test["high"]]
-        leading = run.trained.task.headline(run.trained.task.targets(graphs)[run.fold.test])
-        result |= {f"baseline_{metric.key}": beside(test, metric.key) for metric in leading}
-        result |= {f"test_{key}": test[key] for key in (*(metric.key for metric in leading), *others)}
+        result |= {f"test_{key}": test[key] for key in others}
         result["test_twins"] = run.test_twins
         result |= {} if test.get("saliency_auc") is None else {"saliency_auc": test["saliency_auc"]}
     result |= {} if run.reliance is None else {"saliency": run.reliance.verdict}

@@ -20,6 +20,7 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.io.archives import is_archive, unpacked
 from sargnn.data.io.from_networkx import from_networkx
 from sargnn.data.io.from_pyg import from_pyg, raw_folder
+from sargnn.data.io.graph_fields import one_of
 from sargnn.data.io.graph_files import FORMS, graph_files_in, read_graph_files
 from sargnn.data.io.kinds import is_dataset, is_frame, is_networkx, is_rdkit
 from sargnn.data.io.molecule_tables import frame_table, list_table, parquet_table, sdf_table, smi_table
@@ -45,8 +46,6 @@ TU_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 COLUMNS = ("smiles", "id", "split", "weight", "group")
 """Roles that only a column can have."""
-
-NAMED = "one that labels names (`sargnn data convert DATA OUT --labels COLUMN`)"
 
 Source = str | os.PathLike[str] | GraphSet | Iterable[Any]
 Labels = str | Sequence[Any] | np.ndarray
@@ -336,13 +335,22 @@ def _read_table(table: CsvTable, want: _Want) -> GraphSet:
 def _class_place(source: Source, graphs: GraphSet) -> str:
     path = Path(source).expanduser() if isinstance(source, str | os.PathLike) else None
     form = "list" if path is None else form_of(path) if path.exists() else "TU zip"
+    named = f"{_columns_in(graphs)} named by labels (--labels COLUMN)"
     return {
-        "molecules": f"a column called label, or {NAMED}",
-        "tables": f"a column called label in graphs.csv, or {NAMED}",
+        "molecules": f"a column called label, or {named}",
+        "tables": f"a column called label in graphs.csv, or {named}",
         "graph files": "a graph attribute called label, a labels.csv, or a subfolder for each class",
         "graph set": "one saved with its classes",
         "list": "y, a graph attribute called label, or labels",
     }.get(form, f"the file {graphs.name}_graph_labels.txt")
+
+
+def _columns_in(graphs: GraphSet) -> str:
+    """The columns that may hold what is to be predicted."""
+    rows, known = graphs.origin and graphs.origin.rows, graphs.origin and graphs.origin.roles
+    taken = {known.smiles, known.id} if known else set()
+    columns = [name for name in (rows.columns if rows else ()) if name not in taken]
+    return one_of(columns) if columns else "another"
 
 
 def _read_named(name: str) -> GraphSet:

@@ -17,6 +17,7 @@ from sargnn import viz
 from sargnn.data.graphs import GraphSet
 from sargnn.pages.environment import render as render_template
 from sargnn.tasks import Metric, Task, Verdict
+from sargnn.tasks.thresholds import Threshold
 from sargnn.viz.distance import distance_groups, error_by_distance
 from sargnn.viz.molecules import draw_molecule, is_molecule
 
@@ -76,6 +77,8 @@ class TrainingReport:
     whether its prediction is wrong (1); none where the part was trained on."""
     reliance: Mapping[str, Any] | None = None
     """Whether the model relies on what its saliency shows; none without saliency."""
+    thresholds: Sequence[Threshold] = ()
+    """Chosen on the validation graphs and measured on those of the headline's part."""
     similarity: bool = False
     """Whether distances are 1 less a similarity, as those of molecules."""
 

@@ -19,6 +19,7 @@ from sargnn.tasks.calibration import ClassCalibration
 from sargnn.tasks.scores import CLASS_METRICS, Values, class_scores, intervals, resampled, resampled_classes
 from sargnn.tasks.target_columns import names_of
 from sargnn.tasks.task import Metric, Task, Verdict
+from sargnn.tasks.thresholds import Ranked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -176,14 +177,18 @@ class Classification(Task):
         from sargnn import viz
 
         found = []
-        if self.outputs == 2 and len(np.unique(targets)) == 2:
-            curves = [(self.classes[1], targets == 1, values[:, 1])]
+        if curves := self.questions(targets, values):
             found.append(("ROC and precision-recall curves", viz.ranking_curves(curves)))
         hit, confidence = self.decide(values) == targets, values.max(axis=1)
         return [
             *found,
             ("Probability of the predicted class, and how often it is right", viz.reliability(hit, confidence)),
         ]
+
+    def questions(self, targets: np.ndarray, values: np.ndarray) -> list[Ranked]:
+        """Whether a graph is of the second of two classes."""
+        both = self.outputs == 2 and len(np.unique(targets)) == 2
+        return [(self.classes[1], targets == 1, values[:, 1])] if both else []
 
     def right(self, targets: np.ndarray, values: np.ndarray) -> np.ndarray:
         return np.asarray(self.decide(values) == targets)

@@ -25,6 +25,7 @@ from sargnn.tasks.scores import (
 from sargnn.tasks.target_columns import found_columns, mean_of_targets, names_of, require_targets
 from sargnn.tasks.target_sets import TargetCalibration
 from sargnn.tasks.task import Metric, Task, Verdict
+from sargnn.tasks.thresholds import Ranked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -239,18 +240,22 @@ class Multilabel(Task):
     def figures(self, targets: np.ndarray, values: np.ndarray) -> list[tuple[str, Figure]]:
         from sargnn import viz
 
-        there = ~np.isnan(targets)
-        curves = [
-            (self.names[t], targets[there[:, t], t] == 1, values[there[:, t], t])
-            for t in self.learned.tolist()
-            if len(np.unique(targets[there[:, t], t])) == 2
-        ]
+        there, curves = ~np.isnan(targets), self.questions(targets, values)
         found = [("ROC and precision-recall curves of each target", viz.ranking_curves(curves))] if curves else []
         learned = there & np.isin(np.arange(len(self.names)), self.learned)
         if learned.any():
             pooled = viz.reliability(targets[learned] == 1, values[learned])
             found.append(("Probability, and how often the target is there; all targets together", pooled))
         return found
+
+    def questions(self, targets: np.ndarray, values: np.ndarray) -> list[Ranked]:
+        """Whether each target is there."""
+        there = ~np.isnan(targets)
+        return [
+            (self.names[t], targets[there[:, t], t] == 1, values[there[:, t], t])
+            for t in self.learned.tolist()
+            if len(np.unique(targets[there[:, t], t])) == 2
+        ]
 
     def right(self, targets: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Whether every target that is there is predicted right."""

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from sargnn.data.graphs import GraphSet
+from sargnn.tasks.thresholds import Ranked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -250,6 +251,10 @@ class Task(ABC):
 
     def figures(self, targets: np.ndarray, values: np.ndarray) -> list[tuple[str, Figure]]:
         """Further charts of predictions against the truth, each with what it shows in words."""
+        return []
+
+    def questions(self, targets: np.ndarray, values: np.ndarray) -> list[Ranked]:
+        """What a threshold on a probability answers: of graphs for which yes is right of some and no of others."""
         return []
 
     @abstractmethod

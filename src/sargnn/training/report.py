@@ -9,6 +9,7 @@ import numpy as np
 from sargnn.data.graphs import GraphSet
 from sargnn.pages.training_report import GalleryItem, TrainingReport, choose_gallery
 from sargnn.tasks import Task
+from sargnn.tasks.thresholds import Threshold, thresholds
 from sargnn.training.hardware import versions
 from sargnn.training.trained_model import Prediction
 
@@ -47,8 +48,21 @@ def training_report(run: TrainingRun) -> TrainingReport:
         command=run.command,
         distances=_distances(run, part, index),
         similarity=run.trust_reference.similarity,
+        thresholds=_thresholds(run),
         reliance=None if run.reliance is None else run.reliance.to_json(),
     )
+
+
+def _thresholds(run: TrainingRun) -> list[Threshold]:
+    """Chosen on the validation graphs and measured on the test graphs, where there are both."""
+    if not {"validation", "test"} <= run.scores.keys():
+        return []
+    assert run.prediction is not None
+    targets, values = run.trained.task.targets(run.graphs), run.prediction.values
+    held_out, test = (
+        run.trained.task.questions(targets[run.parts[part]], values[run.parts[part]]) for part in ("validation", "test")
+    )
+    return thresholds(held_out, test)
 
 
 def _distances(run: TrainingRun, part: str, index: np.ndarray) -> np.ndarray | None:

@@ -26,9 +26,11 @@ def molecule_of(graphs: GraphSet, graph: int) -> Any | None:
 
 def laid_out(molecule: Any) -> Any:
     """The molecule with two-dimensional coordinates; large rings fold instead of swelling to circles."""
+    from rdkit import rdBase
     from rdkit.Chem import rdCoordGen
 
-    rdCoordGen.AddCoords(molecule)
+    with rdBase.BlockLogs():  # it lays dative bonds out too, and complains of each
+        rdCoordGen.AddCoords(molecule)
     return molecule
 
 

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 from matplotlib.colors import to_rgb
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.textpath import TextPath
 
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 from sargnn.viz.depiction import is_kekulizable, molecule_of
 from sargnn.viz.graph import checked_saliency, colour_limits, shades_of
-from sargnn.viz.style import INK, MUTED, SALIENCY, printable
+from sargnn.viz.style import INK, MUTED, PAPER, SALIENCY, printable
 
 __all__ = ["caption_of", "draw_molecule", "is_molecule"]
 
@@ -25,6 +27,8 @@ LARGEST = 24
 LETTERS = 16
 CAPTION = 72
 """Size of a text, and most characters of a line."""
+FONT = findfont("DejaVu Sans")
+"""Matplotlib brings it."""
 DARKEST = 0.7
 """Of the colour scale: beyond it black symbols cannot be read."""
 STEPS = 64
@@ -67,7 +71,6 @@ def draw_molecule(
         highlightAtomColors={atom: tuple(SALIENCY(DARKEST * value)[:3]) for atom, value in shades.items()},
         highlightAtomRadii={atom: 0.2 + 0.25 * value for atom, value in shades.items()},
     )  # fmt: skip
-    drawer.SetFontSize(LETTERS)
     _draw_scale(drawer, HEIGHT, *colour_limits(saliency))
     for row, text in enumerate(lines):
         _write(drawer, printable(text, CAPTION), WIDTH / 2, HEIGHT + STRIP + LINE * (row + 0.4), MUTED if row else INK)
@@ -94,12 +97,30 @@ def _draw_scale(drawer: Any, top: int, low: float, high: float) -> None:
         drawer.SetColour(tuple(SALIENCY(DARKEST * i / (STEPS - 1))[:3]))
         corners = [(left + i * step, middle - 6), (left + (i + 1) * step + 0.5, middle + 6)]
         drawer.DrawRect(*(Point2D(*corner) for corner in corners), True)
-    _write(drawer, f"saliency   {low:.2g}", left - 12, middle, MUTED, align=2)
-    _write(drawer, f"{high:.2g}", right + 12, middle, MUTED, align=1)
+    _write(drawer, f"saliency   {low:.2g}", left - 12, middle, MUTED, align=1.0)
+    _write(drawer, f"{high:.2g}", right + 12, middle, MUTED, align=0.0)
 
 
-def _write(drawer: Any, text: str, x: float, y: float, colour: str, align: int = 0) -> None:
+def _write(drawer: Any, text: str, x: float, y: float, colour: str, align: float = 0.5) -> None:
+    """A line whose left end (``align`` 0), middle (0.5) or right end (1) is at ``x``, no longer than the drawing.
+
+    Its letters are drawn as areas: RDKit itself writes nothing but ASCII.
+    """
     from rdkit.Geometry import Point2D
 
-    drawer.SetColour(to_rgb(colour))
-    drawer.DrawString(text, Point2D(x, y), align, True)
+    known = get_font(FONT).get_char_index
+    text = "".join(c if known(ord(c)) else "\N{REPLACEMENT CHARACTER}" for c in text)
+    letters = TextPath((0, 0), text, size=LETTERS, prop=FontProperties(fname=FONT))
+    areas = [(_area(outline), outline) for outline in map(np.asarray, letters.to_polygons())]
+    width = letters.get_extents().x1 if areas else 0.0
+    scale = min(1.0, (WIDTH - 2 * LETTERS) / max(width, 1.0))
+    for area, outline in sorted(areas, key=lambda one: -abs(one[0])):  # what is inside a letter comes after it
+        drawer.SetColour(to_rgb(colour if area < 0 else PAPER))
+        places = (outline - (align * width, LETTERS / 3)) * (scale, -scale) + (x, y)
+        drawer.DrawPolygon([Point2D(*place) for place in places.tolist()], True)
+
+
+def _area(outline: np.ndarray) -> float:
+    """Of a closed line [n, 2]: negative around ink, which goes clockwise, and positive around what ink encloses."""
+    x, y = outline.T
+    return float(np.sum(x[:-1] * y[1:] - x[1:] * y[:-1]) / 2)

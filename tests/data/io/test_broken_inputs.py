@@ -198,8 +198,8 @@ BROKEN: dict[str, tuple[Files, str]] = {
     "no classes at all": (
         trio(graphs="graph\na\nb\n"),
         (
-            ": got no classes, expected one for each graph: a column called label in graphs.csv, or one that labels "
-            "names (`sargnn data convert DATA OUT --labels COLUMN`)"
+            ": got no classes, expected one for each graph: a column called label in graphs.csv, or another named by "
+            "labels (--labels COLUMN)"
         ),
     ),
     "an unknown part": (
@@ -470,8 +470,8 @@ BROKEN: dict[str, tuple[Files, str]] = {
     "molecules without classes": (
         {"x.csv": "smiles,name,id\nCC,ethane,1\n"},
         (
-            "/x.csv: got no classes, expected one for each graph: a column called label, or one that labels names"
-            " (`sargnn data convert DATA OUT --labels COLUMN`)"
+            "/x.csv: got no classes, expected one for each graph: a column called label, or one of 'name', 'id' named"
+            " by labels (--labels COLUMN)"
         ),
     ),
     "no molecule that can be read": (

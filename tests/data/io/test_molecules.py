@@ -150,7 +150,7 @@ def test_columns_are_guessed_or_named(tmp_path: Path) -> None:
 
 def test_of_two_columns_that_repeat_none_is_guessed(tmp_path: Path) -> None:
     path = write(tmp_path, "smiles,toxic,soluble\nCC,1,no\nCO,0,yes\nCN,1,yes\nC,0,no\n")
-    with pytest.raises(InputError, match=r"expected .* one that labels names \(`sargnn data convert DATA OUT --labels"):
+    with pytest.raises(InputError, match=r"or one of 'toxic', 'soluble' named by labels \(--labels COLUMN\)$"):
         load(path)
     assert load(path, labels="toxic").y.tolist() == [1, 0, 1, 0]
 

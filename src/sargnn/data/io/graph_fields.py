@@ -15,7 +15,7 @@ from sargnn.data.problems import Problems, shown
 from sargnn.data.roles import Roles
 from sargnn.reading import number_of
 
-__all__ = ["CLASS_NAMES", "GraphFields", "no_column"]
+__all__ = ["CLASS_NAMES", "GraphFields", "no_column", "one_of"]
 
 CLASS_NAMES = ("label", "y", "class", "target")
 """Where the class of a graph is looked for, in this order, unless another name is given."""
@@ -35,8 +35,16 @@ def no_column(name: str, columns: Sequence[str]) -> tuple[str, str]:
     """
     near = get_close_matches(name.lower(), [column.lower() for column in columns], n=len(columns) or 1, cutoff=0.5)
     order = sorted(columns, key=lambda column: near.index(column.lower()) if column.lower() in near else len(near))
-    some = ", ".join(map(shown, order[:LISTED])) + (", ..." if len(order) > LISTED else "")
-    return f"no column {shown(name)}", f"one of {some}"
+    return f"no column {shown(name)}", one_of(order)
+
+
+def one_of(columns: Sequence[str]) -> str:
+    """The first of them, as messages list them.
+
+    >>> one_of(["active", "toxic"])
+    "one of 'active', 'toxic'"
+    """
+    return f"one of {', '.join(map(shown, columns[:LISTED]))}{', ...' if len(columns) > LISTED else ''}"
 
 
 ROLE_OF = {"part": "split", "weights": "weight", "groups": "group"}
