@@ -129,6 +129,15 @@ def merged_note(edges: int) -> str:
     return f"merged {edges} repeated edges, each as it came first"
 
 
+def shown_some(values: Sequence[Any], most: int = 5) -> str:
+    """The first of several values, safe to print.
+
+    >>> shown_some(["a", "b"]), shown_some([1, 2, 3], 2)
+    ("'a', 'b'", '1, 2, ...')
+    """
+    return ", ".join(map(shown, values[:most])) + (", ..." if len(values) > most else "")
+
+
 def shown(value: Any, most: int = 40) -> str:
     """A value that came from a file, safe to print: quoted, on one line, cut to ``most`` characters.
 
