@@ -26,6 +26,7 @@ export function draw(root, drawing, look) {
       x: drawing.x[node], y: drawing.y[node], dx: -0.6 * shift + "em", "font-size": zoom * (drawing.molecule ? 17 : 13),
       "text-anchor": "middle", "dominant-baseline": "central", fill: dark && !gone ? "#ffffff" : INK,
       opacity: gone ? 0.35 : 1,
+      ...(drawing.molecule ? { stroke: PAPER, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" } : {}),
     }, drawing.molecule ? text : text.slice(0, 5));
   });
 }
