@@ -53,6 +53,7 @@ def opened(browser: Any, address: str, refused: str = "no refusal", **options: A
     assert [said for said in wrong if refused not in said] == []
     assert hosts - {""} <= {urlsplit(address).netloc}
     assert page.evaluate("window.broken") is None
+    assert not re.search(r"\b(null|undefined|NaN)\b", page.evaluate(TEXT))
     context.close()
 
 
@@ -283,6 +284,7 @@ def test_every_control_has_a_name_and_text_stands_out(served: Served, browser: A
         assert page.evaluate(CONTRAST) == []
 
 
+TEXT = "[...document.querySelectorAll('#top, #main')].map((part) => part.innerText).join(' ')"
 UNNAMED = """[...document.querySelectorAll("button, input, select, textarea, a, [role=button]")]
   .filter((one) => !(one.textContent.trim() || one.getAttribute("aria-label") || one.labels?.length))
   .map((one) => one.outerHTML)"""
