@@ -6,7 +6,7 @@ A reader adds what it finds to a :class:`Problems`, reads on, and calls :meth:`P
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 from sargnn.errors import InputError
 
-__all__ = ["InputErrors", "Problem", "Problems", "kind_of", "merged_note", "refused", "shown"]
+__all__ = ["InputErrors", "Problem", "Problems", "kind_of", "merged_note", "refused", "shown", "shown_some"]
 
 MOST = 1000
 """Problems that are kept; more are counted."""
