@@ -197,10 +197,10 @@ def measure(run: str, data: str, seconds: float, many: int) -> Iterator[dict[str
 
 
 async def while_full(host: str, port: int, name: str, texts: list[str], seconds: float) -> list[float]:
-    """Clients keep the queue full with requests of ten graphs; another asks, and is told that it is: the seconds of
-    that."""
+    """Clients keep the queue full with requests of ten graphs; another asks the same, and is told that it is: the
+    seconds of that."""
     large = requests_of(name, [", ".join((texts * 10)[:10])])[0]
-    small, refused, started = requests_of(name, texts[:1])[0], [], time.perf_counter()
+    refused, started = [], time.perf_counter()
 
     def going_on() -> bool:
         past = time.perf_counter() - started
@@ -216,7 +216,7 @@ async def while_full(host: str, port: int, name: str, texts: list[str], seconds:
         client = Client(host, port)
         while going_on():
             asked = time.perf_counter()
-            if await client.ask(small) == 503:
+            if await client.ask(large) == 503:
                 refused.append(time.perf_counter() - asked)
             await asyncio.sleep(0.01)
 

@@ -45,10 +45,10 @@ def main() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name, view, ready, width, height, scheme in (
-            ("serving.png", f"{BROWSING}&gone=2.5", ".before", 1240, 900, "light"),
+            ("serving.png", f"{BROWSING}&gone=4.5", ".before", 1240, 900, "light"),
             ("serving-browse.png", f"{BROWSING}&right=false", ".map circle", 1240, 900, "light"),
             ("serving-compare.png", "view=compare&set=data", ".beside .verdict >> nth=1", 1240, 900, "light"),
-            ("serving-narrow.png", f"{BROWSING}&gone=2.5", ".before", 390, 900, "dark"),
+            ("serving-narrow.png", f"{BROWSING}&gone=4.5", ".before", 390, 900, "dark"),
         ):
             take(browser, f"{address}/#{view}", name, ready, width, height, scheme)
         browser.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +14,11 @@ from sargnn.errors import InputError
 from sargnn.serving.graph_inputs import GraphInput
 from sargnn.serving.outcomes import Outcome, Wanted, outcomes_of
 from sargnn.training.model_folder import load_model
+from sargnn.training.run import train
+from sargnn.training.trained_model import TrainedModel
 from sargnn.training.trust import load_trust
 from served import graph
-from tiny import shapes
+from tiny import shapes, tiny
 
 
 def inputs(*items: object, sets: dict[str, GraphSet] | None = None) -> list[GraphInput]:
@@ -56,6 +60,40 @@ def test_one_bad_graph_costs_no_other(run: Path) -> None:
     assert str(bad[1]) == "got 3 node attributes, expected 2"
     assert str(bad[2]) == "got no nodes, expected at least one"
     assert not any("request" in str(error) or "graph 0" in str(error) for error in bad)
+
+
+def test_a_bad_graph_among_many_is_found_by_halves(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were each predicted alone, one bad graph would keep everybody waiting."""
+    trained, sizes = load_model(run), []
+    predict = TrainedModel.predict_tensors
+
+    def counted(self: TrainedModel, data: Any) -> Any:
+        sizes.append(len(data))
+        return predict(self, data)
+
+    monkeypatch.setattr(TrainedModel, "predict_tensors", counted)
+    bad = graph(3)
+    bad["nodes"][0]["attribute_0"] = float("nan")
+    found = outcomes_of(trained, None, Wanted(), inputs(*[graph(4)] * 37, bad, *[graph(5)] * 90))
+    assert [isinstance(one, Outcome) for one in found] == [True] * 37 + [False] + [True] * 90
+    assert sorted(sizes) == [1, 2, 4, 8, 16, 32, 64]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["unknown labels have a column", "they have none"])
+def test_labels_that_the_model_was_not_trained_on_are_refused_as_by_the_command(known: bool, tmp_path: Path) -> None:
+    graphs = shapes()
+    labels = np.arange(graphs.num_nodes) % 3 % 2
+    graphs = replace(graphs, node_labels=labels, node_label_names=("a", "b"), node_attributes=None)
+    train(graphs, tiny(training__epochs=1, data__rare_labels=2 if known else 0), tmp_path / "run")
+    asked = inputs(*({"nodes": [{"id": 0, "label": name}], "edges": []} for name in ("a", "c", "b")))
+    first, strange, last = outcomes_of(load_model(tmp_path / "run"), None, Wanted(), asked)
+    assert isinstance(first, Outcome)
+    assert isinstance(last, Outcome)
+    if known:
+        assert isinstance(strange, Outcome)
+    else:
+        expected = "got labels that the model was not trained on ('c'), expected ones that it knows ('a', 'b')"
+        assert str(strange) == expected
 
 
 @pytest.mark.parametrize("rule", ["first", "last", "mean", "rollout"])

@@ -53,6 +53,7 @@ def opened(browser: Any, address: str, refused: str = "no refusal", **options: A
     assert [said for said in wrong if refused not in said] == []
     assert hosts - {""} <= {urlsplit(address).netloc}
     assert page.evaluate("window.broken") is None
+    assert not re.search(r"\b(null|undefined|NaN)\b", page.evaluate(TEXT))
     context.close()
 
 
@@ -106,6 +107,33 @@ def test_a_dropped_file_of_json_is_predicted_and_nodes_can_be_taken_away(served:
         page.wait_for_selector(".before", state="detached")
         assert verdict(page) == before
         assert page.locator(".numbers td.number").first.inner_text() == numbers
+
+
+def test_a_click_on_an_atom_takes_the_atom_and_one_on_a_bond_the_bond(served: Served, browser: Any) -> None:
+    with opened(browser, f"{served.address}/#model=drugs") as page:
+        submit(page, "CC(=O)N")
+        assert page.locator(".nodes tbody th").all_inner_texts() != ["C", "C", "O", "N"]
+        assert sorted(page.locator(".nodes tbody th").all_inner_texts()) == ["0", "1", "2", "3"]
+        for node in range(4):
+            page.click(f'[data-node="{node}"]')
+            page.wait_for_selector(f'[data-node="{node}"][aria-pressed="true"]')
+            assert "cut" not in page.url
+            page.click("text=Restore all")
+            page.wait_for_selector(".before", state="detached")
+        page.click('[data-edge="1-3"]')
+        page.wait_for_url(re.compile("cut=1-3"))
+
+
+def test_it_says_whether_to_believe_the_colours(served: Served, browser: Any, web: httpx.Client) -> None:
+    told = web.get("/v1/models/shapes").json()["reliance"]
+    with opened(browser, f"{served.address}/#model=shapes") as page:
+        submit(page, json.dumps(graph(4)))
+        expected = f"On {told['graphs']} held-out graphs, {told['verdict']}."
+        assert page.locator(".reliance").inner_text() == expected
+        page.select_option("figure select", "effect on ring")
+        page.wait_for_selector(".legend:has-text('effect on ring')")
+        assert page.locator(".reliance").count() == 0
+    assert web.get("/v1/models/plain").json()["reliance"] is None
 
 
 def test_the_example_and_what_is_pasted_in_quotes_are_read(served: Served, browser: Any) -> None:
@@ -251,8 +279,12 @@ def test_every_control_has_a_name_and_text_stands_out(served: Served, browser: A
         page.wait_for_selector(".picture circle[data-node]")
         assert page.evaluate(UNNAMED) == []
         assert page.evaluate(CONTRAST) == []
+    with opened(browser, f"{served.address}/#model=shapes", color_scheme=scheme) as page:
+        page.hover("button.main")
+        assert page.evaluate(CONTRAST) == []
 
 
+TEXT = "[...document.querySelectorAll('#top, #main')].map((part) => part.innerText).join(' ')"
 UNNAMED = """[...document.querySelectorAll("button, input, select, textarea, a, [role=button]")]
   .filter((one) => !(one.textContent.trim() || one.getAttribute("aria-label") || one.labels?.length))
   .map((one) => one.outerHTML)"""

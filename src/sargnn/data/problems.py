@@ -6,7 +6,7 @@ A reader adds what it finds to a :class:`Problems`, reads on, and calls :meth:`P
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 from sargnn.errors import InputError
 
-__all__ = ["InputErrors", "Problem", "Problems", "kind_of", "merged_note", "refused", "shown"]
+__all__ = ["InputErrors", "Problem", "Problems", "kind_of", "merged_note", "refused", "shown", "shown_some"]
 
 MOST = 1000
 """Problems that are kept; more are counted."""
@@ -127,6 +127,15 @@ def kind_of(value: Any) -> str:
 def merged_note(edges: int) -> str:
     """That an edge was listed twice is no problem, but its labels and attributes may have differed."""
     return f"merged {edges} repeated edges, each as it came first"
+
+
+def shown_some(values: Sequence[Any], most: int = 5) -> str:
+    """The first of several values, safe to print.
+
+    >>> shown_some(["a", "b"]), shown_some([1, 2, 3], 2)
+    ("'a', 'b'", '1, 2, ...')
+    """
+    return ", ".join(map(shown, values[:most])) + (", ..." if len(values) > most else "")
 
 
 def shown(value: Any, most: int = 40) -> str:

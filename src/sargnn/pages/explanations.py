@@ -115,7 +115,7 @@ def drawing(graphs: GraphSet, graph: int) -> dict[str, Any]:
         "y": (HEIGHT - points[:, 1]).round(1).tolist(),  # upwards on paper, downwards on a screen
         "bonds": drawn.bonds,
         "texts": drawn.texts,
-        "names": [str(n) for n in range(one.num_nodes)] if one.node_names is None else one.node_names.tolist(),
+        "names": _names(one),
         "labels": _labels(one),
     }
 
@@ -225,6 +225,12 @@ def _shrunk(points: np.ndarray, bonds: list[tuple[int, int]]) -> np.ndarray:
 
 def _truth(graphs: GraphSet, item: Explanation) -> np.ndarray | None:
     return None if graphs.true_saliency is None else graphs.true_saliency[graphs.nodes_of(item.graph)]
+
+
+def _names(one: GraphSet) -> list[str]:
+    """What nodes are called; their positions, where that is what they are: each carbon of a molecule is a C."""
+    names = None if one.node_names is None else one.node_names.tolist()
+    return list(map(str, range(one.num_nodes))) if names is None or names == _labels(one) else names
 
 
 def _labels(one: GraphSet) -> list[str]:

@@ -26,5 +26,6 @@ def line_of(run: LoadedRun) -> dict[str, Any]:
 
 def card_of(run: LoadedRun) -> dict[str, Any]:
     """All that is known of a run: the card of its model, and what a page needs to ask it."""
-    known = {"inputs": run.inputs(), "example": run.example, "report": (run.folder / "report.html").is_file()}
+    known: dict[str, Any] = {"inputs": run.inputs(), "example": run.example}
+    known |= {"report": (run.folder / "report.html").is_file(), "reliance": run.record.get("reliance")}
     return card.card_of(run.trained, run.record) | line_of(run) | known

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sargnn.data.graphs import GraphSet
+from sargnn.data.problems import shown_some
 from sargnn.errors import InputError
 from sargnn.serving.graph_inputs import GraphInput, read
 from sargnn.training.trained_model import Prediction, TrainedModel
@@ -78,24 +79,20 @@ def outcomes_of(
 
 
 def _of_one_form(together: Read, inputs: Sequence[GraphInput]) -> Sequence[Outcome | InputError]:
+    """A bad graph is found by halves, so that the others are still predicted together."""
     try:
         return together(inputs)
     except InputError as error:
-        return [_alone(together, one) for one in inputs] if len(inputs) > 1 else [_plain(error)]
-
-
-def _alone(together: Read, one: GraphInput) -> Outcome | InputError:
-    try:
-        (outcome,) = together([one])
-    except InputError as error:
-        return _plain(error)
-    return outcome
+        half = len(inputs) // 2
+        parts = (inputs[:half], inputs[half:]) if half else ()
+        return [one for part in parts for one in _of_one_form(together, part)] or [_plain(error)]
 
 
 def _together(
     trained: TrainedModel, reference: TrustReference | None, wanted: Wanted, inputs: Sequence[GraphInput]
 ) -> list[Outcome]:
     graphs = read(inputs)
+    _refuse_unknown(trained, graphs)
     data = trained.tensors(graphs, next(trained.model.parameters()).device)
     found = trained.predict_tensors(data)
     ends = graphs.node_ptr[1:-1]
@@ -108,6 +105,15 @@ def _together(
     spread = none if found.spread is None else list(found.spread)
     each = zip(found.values, spread, layers, maps, effects, trust, strict=True)
     return [Outcome(v, s, l, m, graphs, g, effects=e, trust=t) for g, (v, s, l, m, e, t) in enumerate(each)]
+
+
+def _refuse_unknown(trained: TrainedModel, graphs: GraphSet) -> None:
+    """Refuse labels that have no column in the model, as the command does."""
+    encoder = trained.encoder
+    strange, labels = encoder.strange(graphs)
+    if strange.any() and not encoder.has_unknown:
+        got = f"got labels that the model was not trained on ({shown_some(labels)})"
+        raise InputError(f"{got}, expected ones that it knows ({shown_some(encoder.label_names)})")
 
 
 def _trust(reference: TrustReference | None, graphs: GraphSet, found: Prediction) -> list[Mapping[str, Any]]:

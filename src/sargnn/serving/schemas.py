@@ -174,6 +174,8 @@ class ModelCard(ModelLine):
     settings: dict[str, Any]
     history: list[dict[str, Any]]
     report: bool
+    reliance: dict[str, Any] | None
+    """Whether saliency beat random nodes on held-out graphs, in numbers and in words (``verdict``)."""
 
 
 class SetCard(BaseModel):

@@ -13,7 +13,7 @@ import numpy as np
 from sargnn.console import note
 from sargnn.data.graphs import GraphSet
 from sargnn.data.origin import SourceRows
-from sargnn.data.problems import Problems, shown
+from sargnn.data.problems import Problems, shown_some
 from sargnn.data.roles import USUAL, Roles
 from sargnn.data.sources import read
 from sargnn.data.splits import Fold
@@ -24,9 +24,6 @@ from sargnn.training.run import parts_of
 from sargnn.training.trained_model import TrainedModel
 
 __all__ = ["OpenRun", "open_run"]
-
-SHOWN_LABELS = 5
-"""Unknown labels that a message names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +149,7 @@ def _reasons(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> dict
     left_out = index[strange[index]]
     if not len(left_out):
         return {}
-    some = ", ".join(map(shown, labels[:SHOWN_LABELS])) + (", ..." if len(labels) > SHOWN_LABELS else "")
-    why = f"labels that the model was not trained on ({some})"
+    why = f"labels that the model was not trained on ({shown_some(labels)})"
     first = f"{why}, first in {graphs.called(int(left_out[0]))}"
     if trained.encoder.has_unknown:
         note(f"{len(left_out)} of {len(index)} graphs have {first}: they count as unknown")

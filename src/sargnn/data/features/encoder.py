@@ -137,6 +137,11 @@ class Encoder:
     def _labels(self) -> list[Labels]:
         return [encoding for encoding in (*self.encodings, *self.edge_encodings) if isinstance(encoding, Labels)]
 
+    @property
+    def label_names(self) -> list[str]:
+        """Labels that have a column, of nodes, then of edges."""
+        return [name for encoding in self._labels for name in encoding.names]
+
     def strange(self, graphs: GraphSet) -> tuple[np.ndarray, list[str]]:
         """bool [G], which graphs have labels without a column of their own; these labels."""
         which = np.zeros(len(graphs), bool)

@@ -12,6 +12,11 @@ export function h(name, attributes = {}, ...children) {
   return made;
 }
 
+// In place of what was there; a child that is null is none, not the word.
+export function fill(parent, ...children) {
+  parent.replaceChildren(...children.filter((child) => child !== null));
+}
+
 export function svg(parent, name, attributes, text) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);

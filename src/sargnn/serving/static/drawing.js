@@ -17,7 +17,7 @@ export function draw(root, drawing, look) {
   const count = drawing.names.length, radius = Math.max(4, Math.min(20, 110 / Math.sqrt(count)));
   const bonds = svg(root, "g", {}), nodes = svg(root, "g", {}), texts = svg(root, "g", { "pointer-events": "none" });
   if (drawing.molecule) root.insertBefore(nodes, bonds);
-  for (const bond of drawing.bonds) drawBond(bonds, drawing, bond, look, zoom);
+  for (const bond of drawing.bonds) drawBond(bonds, drawing, bond, look, zoom, radius);
   for (let node = 0; node < count; node += 1) drawNode(nodes, drawing, node, radius, look);
   drawing.texts.forEach(([text, shift], node) => {
     if (!text || (radius <= 7 && !drawing.molecule)) return;
@@ -26,6 +26,7 @@ export function draw(root, drawing, look) {
       x: drawing.x[node], y: drawing.y[node], dx: -0.6 * shift + "em", "font-size": zoom * (drawing.molecule ? 17 : 13),
       "text-anchor": "middle", "dominant-baseline": "central", fill: dark && !gone ? "#ffffff" : INK,
       opacity: gone ? 0.35 : 1,
+      ...(drawing.molecule ? { stroke: PAPER, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" } : {}),
     }, drawing.molecule ? text : text.slice(0, 5));
   });
 }
@@ -66,7 +67,7 @@ function act(element, what) {
   });
 }
 
-function drawBond(parent, drawing, bond, look, zoom) {
+function drawBond(parent, drawing, bond, look, zoom, radius) {
   const [a, b] = bond, gone = isGone(look, a, b), group = svg(parent, "g", gone ? { opacity: 0.3 } : {});
   const ends = { x1: drawing.x[a], y1: drawing.y[a], x2: drawing.x[b], y2: drawing.y[b] };
   if (!drawing.molecule) {
@@ -75,9 +76,16 @@ function drawBond(parent, drawing, bond, look, zoom) {
     drawLines(group, drawing, bond, gone, zoom);
   }
   if (!look.onedge) return;
-  const wide = svg(group, "line", { ...ends, stroke: "transparent", "stroke-width": 12, "data-edge": `${a}-${b}` });
+  const wide = svg(group, "line", { ...between(drawing, a, b, radius), stroke: "transparent", "stroke-width": 12, "data-edge": `${a}-${b}` });
   svg(wide, "title", {}, `edge ${drawing.names[a]} – ${drawing.names[b]}`);
   wide.addEventListener("click", () => look.onedge(a, b));
+}
+
+// From one node's rim to the other's: a click on a node is not one on its bonds, which are drawn over an atom.
+function between({ x, y }, a, b, radius) {
+  const length = Math.hypot(x[b] - x[a], y[b] - y[a]) || 1, part = Math.min(radius / length, 1 / 3);
+  const [dx, dy] = [part * (x[b] - x[a]), part * (y[b] - y[a])];
+  return { x1: x[a] + dx, y1: y[a] + dy, x2: x[b] - dx, y2: y[b] - dy };
 }
 
 // From the edge of one text to the edge of the other; (u, v) points along the bond, (v, -u) to its left.

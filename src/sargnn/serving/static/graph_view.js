@@ -24,8 +24,9 @@ function mapsOf(answer, count, gone) {
     return whole;
   };
   const found = {};
-  if (answer.saliency) found["all layers"] = spread(answer.saliency);
-  (answer.layers ?? []).forEach((layer, i) => { found[`layer ${i}`] = spread(layer); });
+  const layers = answer.layers ?? [];
+  if (answer.saliency) found[layers.length > 1 ? "all layers" : "saliency"] = spread(answer.saliency);
+  if (layers.length > 1) layers.forEach((layer, i) => { found[`layer ${i}`] = spread(layer); });
   for (const [name, values] of Object.entries(answer.effects ?? {})) found[EFFECT + name] = spread(values);
   return found;
 }
@@ -135,7 +136,7 @@ export function graphView(panel, about, signal) {
           h("button", { type: "button", onclick: () => saveSvg(about.title, picture) }, "SVG"),
           h("button", { type: "button", onclick: () => saveJson(about.title, { item, ...now }) }, "JSON"),
         ),
-        picture, legend,
+        picture, legend, chosen && !chosen.startsWith(EFFECT) ? relianceWords(model.reliance) : null,
         about.fixed ? null : h("figcaption", {}, "Click a node or an edge to take it away: the prediction follows. Click again to put it back."),
       ),
       nodeTable(drawing, maps, chosen, gone(), (node) => { picked = node; redraw(); }),
@@ -161,6 +162,12 @@ function headline(about, base, now, changed) {
     parts.push(h("span", { class: "set", title: "holds the true class 9 times in 10" }, `90% set: ${names}`));
   }
   return h("header", { class: "said" }, h("h2", {}, about.title), h("p", {}, parts.flatMap((part) => [part, " "])), trustWords(now.trust));
+}
+
+// Whether to believe the colours at all.
+export function relianceWords(reliance) {
+  if (!reliance) return null;
+  return h("p", { class: "note reliance" }, `On ${shown(reliance.graphs)} held-out graphs, ${reliance.verdict}.`);
 }
 
 // How near the graph is to those that the model was trained on.

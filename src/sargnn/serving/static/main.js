@@ -1,5 +1,5 @@
 // The page: a model, a view, and what is in the address.
-import { h, choice } from "./dom.js";
+import { choice, fill, h } from "./dom.js";
 import { linkTo, read, write } from "./address.js";
 import { browseView } from "./browse.js";
 import { compareView } from "./compare.js";
@@ -36,7 +36,7 @@ export async function start(source, names) {
 
   function header(name, view) {
     const link = (one) => h("a", { href: linkTo({ model: name, view: one, set: read().set }), "aria-current": one === view ? "page" : null }, VIEWS[one][0]);
-    top.replaceChildren(
+    fill(top,
       page.models.length > 1 ? choice("model", page.models.map((one) => one.name), name, (value) => { write({ model: value }); show(); }) : h("span", { class: "model" }, name),
       h("nav", { "aria-label": "views" }, names.map(link)),
       source.alive ? h("a", { class: "rest", href: "docs" }, "REST") : null,

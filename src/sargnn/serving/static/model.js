@@ -1,5 +1,6 @@
 // What is known of a run: scores, inputs, settings, its report.
 import { h, shown } from "./dom.js";
+import { relianceWords } from "./graph_view.js";
 
 function table(title, rows) {
   return h("section", {}, h("h3", {}, title), h("table", { class: "plain" }, h("tbody", {},
@@ -33,7 +34,7 @@ export async function modelView(main, page) {
     h("h2", {}, model.name),
     h("p", {}, `${model.system}, ${model.task}: ${outputs}${model.outputs.length > 20 ? ", …" : ""}. Trained on ${model.data.name ?? "graphs"} (${shown(model.data.graphs)} graphs).`),
     model.report && source.reportOf ? h("p", {}, h("a", { href: source.reportOf(model.name), target: "_blank", rel: "noopener" }, "Open the training report")) : null,
-    scores.length ? scoreTable(scores) : null,
+    scores.length ? scoreTable(scores) : null, relianceWords(model.reliance),
     table("Inputs", Object.entries(model.inputs).map(([key, value]) => [key.replaceAll("_", " "), words(value)])),
     h("div", { class: "settings" }, settings.map(([part, values]) =>
       table(`Settings: ${part}`, Object.entries(values).map(([key, value]) => [key, words(value)])))),

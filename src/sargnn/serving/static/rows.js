@@ -1,5 +1,5 @@
 // The graphs of a set as a list that can be filtered and sorted; the same for browsing and comparing.
-import { choice, h, percent, shown } from "./dom.js";
+import { choice, fill, h, percent, shown } from "./dom.js";
 import { read, write } from "./address.js";
 
 export const PAGE = 100;
@@ -68,7 +68,7 @@ export function listRows(parent, rows, selected, choose, line = rowButton) {
   const page = Math.min(Number(read().page || 0), Math.floor(Math.max(rows.length - 1, 0) / PAGE));
   const some = rows.slice(page * PAGE, (page + 1) * PAGE);
   const turn = (to) => { write({ page: to || "" }, true); listRows(parent, rows, selected, choose, line); };
-  parent.replaceChildren(
+  fill(parent,
     h("p", { class: "note count" }, `${rows.length.toLocaleString("en")} graphs`),
     h("div", { class: "rows" }, some.map((row) => line(row, row.graph === selected, () => choose(row)))),
     rows.length > PAGE ? h("div", { class: "tools" },
