@@ -11,8 +11,6 @@ import pytest
 
 from sargnn.data.chemistry import (
     amine_atoms,
-    atom_symbols,
-    bond_orders,
     fused_rings,
     known_causes,
     mutagenic_groups,
@@ -54,21 +52,6 @@ def test_nitro_groups(symbols: str, bonds: list[tuple[int, int]], expected: set[
     assert set(np.flatnonzero(found).tolist()) == expected
 
 
-def test_one_odd_atom_in_twenty_is_no_reason_to_doubt_the_others() -> None:
-    names = ["C", "Lu", "U", "*", "R1"]
-    graphs = pack([(20, [])], node_labels=[0] * 16 + [1, 2, 3, 4], node_label_names=names)
-    assert (symbols := atom_symbols(graphs)) is not None
-    assert symbols.tolist() == ["C"] * 16 + ["Lu", "U", "*", ""]
-    assert atom_symbols(replace(graphs, node_labels=np.array([0] * 18 + [4, 4]))) is None
-
-
-def test_bonds_by_valence_have_the_words_of_their_orders() -> None:
-    water = molecule("HOH", (0, 1), (1, 2))
-    valences = replace(water, edge_labels=np.array([0, 0, 1, 1]), edge_label_names=("0", "1"))
-    assert bond_orders(valences).tolist() == ["single"] * 4  # numbers without a meaning
-    assert bond_orders(replace(valences, edge_label_titles=("1", "2"))).tolist() == ["single"] * 2 + ["double"] * 2
-
-
 def test_fused_rings_share_a_bond() -> None:
     hexagons = nx.Graph([(i, (i + 1) % 6) for i in range(6)] + [(0, 6), (6, 7), (7, 8), (8, 9), (9, 1)])
     found = fused_rings(hexagons)  # naphthalene
@@ -80,19 +63,6 @@ def test_fused_rings_share_a_bond() -> None:
     assert not fused_rings(apart)  # biphenyl: a bond between rings is of neither
     spiro = nx.Graph([(0, 1), (1, 2), (2, 0), (0, 3), (3, 4), (4, 0)])
     assert not fused_rings(spiro)  # a shared atom is not a shared bond
-
-
-def test_symbols_are_known_by_name_alone() -> None:
-    water = molecule("HOH", (0, 1), (1, 2))
-    assert (symbols := atom_symbols(water)) is not None
-    assert symbols.tolist() == ["H", "O", "H"]
-    assert atom_symbols(replace(water, node_label_names=("0", "1"))) is None
-    assert atom_symbols(replace(water, node_labels=None)) is None
-    assert bond_orders(water).tolist() == ["single"] * 4
-    with pytest.raises(
-        InputError, match=r"^graphs: got nodes that are no atoms, expected node labels that are chemical"
-    ):
-        known_causes(replace(water, node_labels=None))
 
 
 def test_every_molecule_of_mutag_has_a_nitro_group_and_the_mutagenic_ones_have_fused_rings(mutag: GraphSet) -> None:

@@ -3,10 +3,15 @@ molecules is tested where they are drawn."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from sargnn.data.chemistry import known_causes
 from sargnn.data.graphs import pack
-from sargnn.data.molecule import molecules_in
+from sargnn.data.molecule import atom_symbols, bond_orders, molecules_in
+from sargnn.errors import InputError
 
 pytest.importorskip("rdkit", reason="needs RDKit (extra: chem)")
 
@@ -23,3 +28,31 @@ def test_what_no_molecule_can_be_is_read_leniently_alone() -> None:
 
 def test_graphs_without_symbols_are_none() -> None:
     assert list(molecules_in(pack([(2, [(0, 1)])]), [0, 0], lenient=True)) == [None, None]
+
+
+def test_one_odd_atom_in_twenty_is_no_reason_to_doubt_the_others() -> None:
+    names = ["C", "Lu", "U", "*", "R1"]
+    graphs = pack([(20, [])], node_labels=[0] * 16 + [1, 2, 3, 4], node_label_names=names)
+    assert (symbols := atom_symbols(graphs)) is not None
+    assert symbols.tolist() == ["C"] * 16 + ["Lu", "U", "*", ""]
+    assert atom_symbols(replace(graphs, node_labels=np.array([0] * 18 + [4, 4]))) is None
+
+
+def test_bonds_by_valence_have_the_words_of_their_orders() -> None:
+    water = pack([(3, [(0, 1), (1, 0), (1, 2), (2, 1)])], node_labels=[0, 1, 0], node_label_names=["H", "O"])
+    valences = replace(water, edge_labels=np.array([0, 0, 1, 1]), edge_label_names=("0", "1"))
+    assert bond_orders(valences).tolist() == ["single"] * 4  # numbers without a meaning
+    assert bond_orders(replace(valences, edge_label_titles=("1", "2"))).tolist() == ["single"] * 2 + ["double"] * 2
+
+
+def test_symbols_are_known_by_name_alone() -> None:
+    water = pack([(3, [(0, 1), (1, 0), (1, 2), (2, 1)])], node_labels=[0, 1, 0], node_label_names=["H", "O"])
+    assert (symbols := atom_symbols(water)) is not None
+    assert symbols.tolist() == ["H", "O", "H"]
+    assert atom_symbols(replace(water, node_label_names=("0", "1"))) is None
+    assert atom_symbols(replace(water, node_labels=None)) is None
+    assert bond_orders(water).tolist() == ["single"] * 4
+    with pytest.raises(
+        InputError, match=r"^graphs: got nodes that are no atoms, expected node labels that are chemical"
+    ):
+        known_causes(replace(water, node_labels=None))

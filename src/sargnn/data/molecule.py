@@ -8,21 +8,55 @@ a nitro group).
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from sargnn.data.chemistry import atom_symbols, bond_orders
 from sargnn.data.graphs import GraphSet, pairs_of
 
-__all__ = ["molecules_in"]
+__all__ = ["atom_symbols", "bond_orders", "molecules_in"]
+
+ELEMENTS = re.findall(
+    r"\w+",
+    "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr "
+    "Rb Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu "
+    "Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr "
+    "Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og",
+)
+ANY_ATOM = "*"
+"""An atom left open, as SMILES write it."""
+
+ORDERS = {"1": "single", "2": "double", "3": "triple"}
+"""Bonds named by their valence."""
+BONDS = (*ORDERS.values(), "aromatic", "quadruple", "dative", "ionic", "zero", "unspecified")
+
+ODD = 0.05
+"""The largest fraction of nodes of a set of molecules that are no atoms of a known element."""
 
 NONMETALS = ("H", "B", "C", "N", "O", "F", "Si", "P", "S", "Cl", "Se", "Br", "I")
 """Of a deduced molecule, these must have all their bonds; metals stand in salts."""
 
 WRITTEN = ("charge", "hydrogens")
 """Node attributes that say what else would have to be deduced."""
+
+
+def atom_symbols(graphs: GraphSet) -> np.ndarray | None:
+    """str [N]: the chemical symbol of every node, empty at the few that have none; none where nodes are no atoms."""
+    names = graphs.node_label_titles or graphs.node_label_names
+    if graphs.node_labels is None or not names:
+        return None
+    symbols = np.array([name if name in (*ELEMENTS, ANY_ATOM) else "" for name in names])[graphs.node_labels]
+    return symbols if np.count_nonzero(symbols == "") <= ODD * len(symbols) else None
+
+
+def bond_orders(graphs: GraphSet) -> np.ndarray:
+    """str [E]: single, double, triple, aromatic, ...; single where the file does not say."""
+    names = [ORDERS.get(title, title) for title in graphs.edge_label_titles] or graphs.edge_label_names
+    if graphs.edge_labels is None or not set(names) <= set(BONDS):
+        return np.full(graphs.num_edges, "single")
+    return np.asarray(np.array(names)[graphs.edge_labels])
 
 
 def molecules_in(graphs: GraphSet, index: Iterable[int], *, lenient: bool = False) -> Iterator[Any | None]:

@@ -16,15 +16,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, get_args
 
-import networkx as nx
 import numpy as np
 
-from sargnn.data.chemistry import atom_symbols, simple_graph
 from sargnn.data.graphs import GraphSet, pointers, ranges
 from sargnn.data.io.molecules import load_rdkit
-from sargnn.data.molecule import molecules_in
+from sargnn.data.molecule import atom_symbols, molecules_in
 from sargnn.errors import InputError
-from sargnn.explain.functional_groups import named_parts
 
 __all__ = ["KINDS", "Kind", "Parts", "find_parts", "node_parts"]
 
@@ -117,6 +114,8 @@ def node_parts(sizes: np.ndarray) -> Parts:
 
 def _fragments(graphs: GraphSet) -> Iterator[Iterable[Named]]:
     """Of each graph. A fragment that is the whole graph is none: without it nothing would be left to compare with."""
+    from sargnn.explain.functional_groups import named_parts  # with NetworkX, which predictions do without
+
     if atom_symbols(graphs) is not None or graphs.smiles:
         load_rdkit()
     for g, molecule in enumerate(molecules_in(graphs, range(len(graphs)), lenient=True)):
@@ -126,6 +125,10 @@ def _fragments(graphs: GraphSet) -> Iterator[Iterable[Named]]:
 
 def _motifs(graphs: GraphSet, g: int) -> Iterator[Named]:
     """Rings, which no order of the nodes can change, and neighbourhoods around the other nodes."""
+    import networkx as nx
+
+    from sargnn.data.chemistry import simple_graph
+
     graph = simple_graph(graphs, g)
     most = RINGS_PER_NODE * len(graph)
     rings = list(islice(nx.chordless_cycles(graph, LARGEST_RING), most + 1))

@@ -15,8 +15,8 @@ from markupsafe import Markup
 from matplotlib.colors import to_hex
 
 from sargnn import viz
-from sargnn.data.chemistry import atom_symbols
 from sargnn.data.graphs import GraphSet, pairs_of
+from sargnn.data.molecule import atom_symbols
 from sargnn.files import write_file
 from sargnn.pages.environment import render
 from sargnn.pages.explanation import Explanation, Pair

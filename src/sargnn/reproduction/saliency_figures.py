@@ -19,8 +19,9 @@ from matplotlib.patches import Circle, Polygon
 from scipy.stats import rankdata
 
 from sargnn import viz
-from sargnn.data.chemistry import atom_symbols, fused_rings, known_causes, simple_graph
+from sargnn.data.chemistry import fused_rings, known_causes, simple_graph
 from sargnn.data.graphs import GraphSet
+from sargnn.data.molecule import atom_symbols
 from sargnn.data.sources import load
 from sargnn.reproduction.figure_notes import Claim, FigureNotes, judge
 from sargnn.reproduction.paper import CLAIMS, Preset, Values

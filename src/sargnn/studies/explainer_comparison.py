@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from sargnn.data.chemistry import atom_symbols, known_causes, mutagenic_groups
+from sargnn.data.chemistry import known_causes, mutagenic_groups
 from sargnn.data.graphs import GraphSet
+from sargnn.data.molecule import atom_symbols
 from sargnn.data.splits import Fold, holdout, official
 from sargnn.errors import InputError
 from sargnn.explain import metrics
