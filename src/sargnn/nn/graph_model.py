@@ -77,6 +77,8 @@ class GraphModel(nn.Module):
     """The layouts that :meth:`encode` takes."""
     stacked_layouts: ClassVar[tuple[Layout, ...]] = ("packed", "padded")
     """The layouts in which K such models can train at once; empty: they train one after the other."""
+    reads_inputs_first: ClassVar[bool] = True
+    """Whether node inputs stand in front where a layer reads them beside other numbers."""
     optional_inputs: ClassVar[tuple[Literal["edge_inputs", "graph_inputs"], ...]] = ()
     """Inputs beside those of the nodes; the constructor takes their widths by these names."""
     link: Link = "softmax"

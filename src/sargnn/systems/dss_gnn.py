@@ -63,6 +63,8 @@ class DSSGNNConfig(Hyperparameters):
 class DSSGNN(PackedModel):
     """GIN on ego-networks with marked roots, and on their mean."""
 
+    reads_inputs_first = False  # behind the two marks
+
     def __init__(self, config: DSSGNNConfig, inputs: int, classes: int) -> None:
         super().__init__()
         self.config = config

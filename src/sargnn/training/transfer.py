@@ -19,13 +19,25 @@ __all__ = ["FREEZABLE", "Transfer", "freeze_part", "start_from", "transfer"]
 
 FREEZABLE = ("backbone",)
 """What ``--freeze`` can name."""
+LAST = ("graph", "outputs")
+"""What stands behind other numbers where a weight reads both, as graph inputs behind the vector of the nodes. Node and
+edge inputs stand in front of what layers made of them."""
 SHOWN = 5
 """Names that a note lists."""
 
 Names = dict[str, tuple[str, ...]]
 """The columns of each kind of input, and the outputs, by name."""
-Axes = tuple[str | None, ...]
-"""Of a weight: the kind of input or output that each of its axes has one row for, if any."""
+
+
+class Axis(NamedTuple):
+    """Of a weight: the kind of input or output that grows it, if any."""
+
+    kind: str | None
+    by_name: bool = True
+    """Whether it has one column for each, which goes where its name is; else all must have the same names."""
+
+
+Axes = tuple[Axis, ...]
 
 
 class Transfer(NamedTuple):
@@ -81,7 +93,7 @@ def transfer(trained: TrainedModel, source: TrainedModel) -> Transfer:
     with torch.no_grad():
         fit = {n: n in old and _copy(value, old[n], axes[n], (ours, theirs, widths)) for n, value in own.items()}
     lost = [name for name, fits in fit.items() if not fits]
-    new = [n for n in fit if any(kind and not set(ours[kind]) <= set(theirs[kind]) for kind in axes[n])]
+    new = [n for n in fit if any(kind and not set(ours[kind]) <= set(theirs[kind]) for kind, _ in axes[n])]
     notes = [*_told_names(ours, theirs), *_told_weights(len(own), lost)]
     return Transfer(notes, sorted({*lost, *new}))
 
@@ -91,15 +103,20 @@ def _copy(value: Tensor, given: Tensor, axes: Axes, columns: tuple[Names, Names,
     ours, theirs, widths = columns
     if value.dim() != given.dim():
         return False
-    into, of = [], []
-    for kind, here, there in zip(axes, value.shape, given.shape, strict=True):
-        names, known = (ours[kind], theirs[kind]) if kind else ((), ())
-        before = here - len(names)  # graph inputs stand behind the vector of the nodes
-        if before != there - (widths[kind] if kind else 0):
+    into: list[Tensor] = []
+    of: list[Tensor] = []
+    for (kind, by_name), here, there in zip(axes, value.shape, given.shape, strict=True):
+        if kind and not by_name and ours[kind] != theirs[kind]:
+            return False
+        names, known, width = (ours[kind], theirs[kind], widths[kind]) if kind and by_name else ((), (), 0)
+        others = here - len(names)
+        if others != there - width:
             return False
         pairs = [(i, known.index(name)) for i, name in enumerate(names) if name in known]
-        into.append(torch.tensor([*range(before), *(before + i for i, _ in pairs)], dtype=torch.long))
-        of.append(torch.tensor([*range(before), *(before + j for _, j in pairs)], dtype=torch.long))
+        named, rest = ((others, others), (0, 0)) if kind in LAST else ((0, 0), (len(names), width))
+        for index, start, end, side in ((into, named[0], rest[0], 0), (of, named[1], rest[1], 1)):
+            columns_of = [*range(end, end + others), *(start + pair[side] for pair in pairs)]
+            index.append(torch.tensor(columns_of, dtype=torch.long))
     if not into:
         value.copy_(given)
     else:
@@ -115,14 +132,18 @@ def _names(trained: TrainedModel) -> Names:
 
 
 def _axes(trained: TrainedModel) -> dict[str, Axes]:
-    """What each axis of each weight stands for: it grows by one when there is one more input, or output, of a kind."""
+    """What each axis of each weight stands for: it grows when there is one more input, or output, of a kind."""
     widths = {kind: len(names) for kind, names in _names(trained).items()} | {"outputs": trained.task.outputs}
     usual = _shapes(trained, widths)
     grown = {kind: _shapes(trained, {**widths, kind: n + 1}) for kind, n in widths.items() if n}
 
-    def of(name: str, axis: int) -> str | None:
-        longer = (kind for kind, shapes in grown.items() if shapes[name][axis] == usual[name][axis] + 1)
-        return next(longer, None)
+    def of(name: str, axis: int) -> Axis:
+        size = usual[name][axis]
+        for kind, shapes in grown.items():
+            if more := shapes[name][axis] - size:
+                alone = kind in LAST or size == widths[kind] or trained.model.reads_inputs_first
+                return Axis(kind, by_name=more == 1 and alone)
+        return Axis(None)
 
     return {name: tuple(of(name, axis) for axis in range(len(shape))) for name, shape in usual.items()}
 
