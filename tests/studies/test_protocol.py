@@ -126,7 +126,8 @@ def test_graphs_that_decide_nothing_are_trained_on(folder: Path) -> None:
         for _ in run:
             pass
         if expected:
-            assert expected == score(run.trained, graphs, run.trained.predict(graphs), fold.test)
+            alone = {name: value for name, value in expected.items() if name != "baselines"}
+            assert alone == score(run.trained, graphs, run.trained.predict(graphs), fold.test)
         else:
             assert run.state.history[-1]["validation_loss"] == chosen[0].validation_loss
 

@@ -283,7 +283,7 @@ def _open(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{path}: cannot make its folder ({error.strerror})") from error
-    if path.exists():
+    if path.exists() and not path.is_dir():  # a folder is told below
         require_regular(path)
     with _one_line(path), ExitStack() as stack:
         db = stack.enter_context(closing(_connect(path)))
