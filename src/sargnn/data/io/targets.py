@@ -256,7 +256,7 @@ class TargetColumns:
     @property
     def _place(self) -> str | None:
         """Where the graphs are from."""
-        return self._none.found[0].file if self._none.found else None
+        return (self._none.found[0].file or None) if self._none.found else None
 
     def _targets(self, columns: list[TargetColumn], task: str, labelled: bool) -> dict[str, Any]:
         wrong = Problems()
