@@ -25,6 +25,7 @@ from sargnn.data.splits import Fold
 from sargnn.tasks import Regression
 from sargnn.tasks.intervals import IntervalCalibration
 from sargnn.training.run import TrainingRun
+from sargnn.training.settings import DEFAULT_MODEL
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 DEALS = 200
@@ -91,7 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("data", type=Path, nargs="?", help="a CSV file of molecules")
     parser.add_argument("--target", help="its column of numbers")
-    parser.add_argument("--model", default="sargnn-salient")
+    parser.add_argument("--model", default=DEFAULT_MODEL)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0], help="of the folds and the trainings")
     parser.add_argument("--epochs", type=int, help="instead of the model's own")
     parser.add_argument("--out", type=Path, required=True, help="the file of the rows")
@@ -108,7 +109,9 @@ def main() -> None:
                     row = {"seed": seed, "fold": number} | measure(graphs, fold, options.model, values, seed)
                     file.write(json.dumps(facts | row | conditions()) + "\n")
                     file.flush()
-    print(table([json.loads(line) for line in options.out.read_text().splitlines()]))
+    rows = [json.loads(line) for line in options.out.read_text().splitlines()]
+    for model in sorted({row["model"] for row in rows}):
+        print(f"{model}\n\n{table([row for row in rows if row['model'] == model])}\n")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,9 @@ def test_accuracies_are_percentages_and_other_numbers_are_not(capsys: pytest.Cap
     ]  # fmt: skip
 
 
-def test_the_interval_of_an_error_in_its_own_unit_is_no_fraction(capsys: pytest.CaptureFixture[str]) -> None:
-    answer({"test_rmse": 0.74, "test_interval": [0.65, 0.84]}, False, "run")
-    assert capsys.readouterr().out.splitlines()[2].split() == ["test", "interval", "0.65,", "0.84"]
+@pytest.mark.parametrize("headline", ["test_rmse", "test_auroc"])
+def test_an_interval_is_written_as_its_headline_is(headline: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answer({headline: 0.74, "test_interval": [0.65, 0.84], "test_balanced_accuracy": 0.5}, False, "run")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].split() == ["test", "interval", "0.65,", "0.84"]
+    assert lines[3].split() == (["test", "balanced", "accuracy", "50.0%"])

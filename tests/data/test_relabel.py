@@ -53,7 +53,7 @@ def test_values_by_hand(dots: GraphSet, values: Any, task: str | None, classes: 
         ([0.5, 1.5, "x", 2], None, "labels: got 'x', expected a number, in graph 2"),
         ([0, 1, 2, 1], "multilabel", "labels: got 2, expected 0, 1 or nothing, in graph 2"),
         ([[nan, 1]] * 4, None, "labels: got no value in 'target_0' for any graph, expected some"),
-        ([[0, 1, 0, 1, 0]] * 4, None, "got 5 targets for 4 graphs, expected fewer"),
+        ([[0, 1, 0, 1, 0]] * 4, None, "labels: got 5 targets for 4 graphs, expected fewer"),
     ],
 )
 def test_wrong_values(dots: GraphSet, values: Any, task: str | None, message: str) -> None:

@@ -36,6 +36,8 @@ def test_what_a_model_knows_fills_what_is_not_said() -> None:
     known = Roles(("toxic",), "classification", "mol", id="key", split="set")
     said = Roles(labels=("safe", "key"), id="name").or_else(known)
     assert said == Roles(("safe", "key"), None, "mol", id="name", split="set", assumed=frozenset({"smiles", "split"}))
+    again = Roles(labels=("toxic",)).or_else(known)  # the same column has the same task
+    assert (again.task, again.assumed) == ("classification", {"task", "smiles", "id", "split"})
     assert USUAL.or_else(known).assumed == {"labels", "task", "smiles", "id", "split"}
 
 

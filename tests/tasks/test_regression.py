@@ -109,3 +109,14 @@ def test_numbers_that_are_all_equal_are_told_or_refused() -> None:
     ]
     with pytest.raises(InputError, match="no two different values of 'a', 'b'"):
         TASK.check_training(targets, np.array([0]))
+
+
+def test_numbers_far_from_all_others_are_told() -> None:
+    targets = np.append(np.arange(40.0), [NAN, 5000.0])[:, None]  # the middle half is 20 wide
+    task, train = Regression(("a",)), np.arange(42)
+    assert task.check_training(targets, train) == [
+        "the training graphs have 1 of 41 values of 'a', such as 5000, beside which the others look alike: "
+        "correct them, or predict logarithms"
+    ]
+    assert task.check_training(targets, train[:-1]) == []
+    assert task.check_training(np.append(np.zeros(40), 9.0)[:, None], train[:-1]) == []  # most are equal: no width

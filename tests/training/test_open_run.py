@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from sargnn.data.graphs import GraphSet
+from sargnn.data.roles import Roles
+from sargnn.data.sources import load
 from sargnn.errors import InputError
+from sargnn.tasks import Multilabel
 from sargnn.training.model_folder import read_training
 from sargnn.training.open_run import OpenRun, open_run
 from sargnn.training.run import TrainingRun, train
@@ -108,3 +111,14 @@ def test_a_path_reads_as_a_set_does(run: TrainingRun, graphs: GraphSet, tmp_path
     graphs.save(tmp_path / "set")
     assert run.folder is not None
     assert open_run(run.folder, str(tmp_path / "set"), "test").index.tolist() == run.fold.test.tolist()
+
+
+def test_a_column_that_is_named_again_keeps_the_task_of_the_model(tmp_path: Path) -> None:
+    """0 and 1 in one column would be taken for classes."""
+    pytest.importorskip("rdkit", reason="reading SMILES needs RDKit, the extra 'chem'")
+    path = tmp_path / "assay.csv"
+    path.write_text("smiles,active\n" + "".join(f"{'C' * n},{n % 2}\n" for n in range(1, 21)))
+    own = load(path, labels="active", task="multilabel")
+    train(own, FAST, tmp_path / "run", task=Multilabel.of(own))
+    found = open_run(tmp_path / "run", str(path), roles=Roles(labels=("active",)), labelled=True)
+    assert found.graphs.target_names == ("active",)

@@ -11,6 +11,9 @@ __all__ = ["Answer", "answer"]
 
 Answer = dict[str, Any]
 
+OF_HEADLINE = ("low", "high", "interval")
+"""How the names of the ends of its interval end: of an accuracy they are fractions."""
+
 IN_A_LINE = 6
 """A value with more items than these, such as the cells of a table, is shown with one line per item."""
 
@@ -24,8 +27,9 @@ def answer(result: Answer, as_json: bool, title: object) -> None:
     if as_json:
         print(json.dumps(result, allow_nan=False))
     else:
-        numbers = any(name.endswith("rmse") for name in result)  # whose intervals are no fractions
-        shown = {name: _readable("" if numbers else name, value) for name, value in result.items()}
+        headline = next((name for name in result if name.endswith(("accuracy", "auroc", "rmse"))), "")
+        plain = OF_HEADLINE if headline.endswith(("auroc", "rmse")) else ()
+        shown = {name: _readable("" if name.endswith(plain) else name, value) for name, value in result.items()}
         table(str(title), {name.replace("_", " "): text for name, text in shown.items()})
 
 

@@ -44,5 +44,5 @@ def evaluate(
         main = trained.task.metrics[0].key
         parts = {name: index for name, index in opened.parts.items() if len(index)}
         result["parts"] = {name: score(trained, graphs, prediction, index)[main] for name, index in parts.items()}
-        note("these graphs were trained on, except the test part: use its accuracy")
+        note("these graphs were trained on, except the test part: use its score")
     answer(result, as_json, f"{run} on {data}")

@@ -65,7 +65,7 @@ class Roles:
         """
         own = {role: getattr(self, role) for role in ROLES}
         roles = {role for role in ROLES if own[role] is None and getattr(known, role) is not None}
-        if self.labels is not None:
+        if self.labels is not None and set(self.labels) != set(known.labels or ()):
             roles.discard("task")
         roles -= {role for role, name in known.names(*ROLES) if name in (self.labels or ())}
         return Roles(**own | {role: getattr(known, role) for role in roles}, assumed=frozenset(roles))

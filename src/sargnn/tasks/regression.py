@@ -31,6 +31,8 @@ QUANTILES = 10
 NAMED = 3
 MOST = 1e30
 """The largest value: a model computes in single precision, and squares."""
+FAR = 100
+"""How often the width of the middle half a value is from the median if the others look alike beside it."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ class Regression(Task):
             only = ", ".join(map(repr, constant[:NAMED]))
             raise InputError(f"--split: got no two different values of {only} in training, expected different numbers")
         named = ", ".join(map(repr, constant))
-        return [f"the training graphs have no two different values of {named}: it is not learned"] if constant else []
+        told = [f"the training graphs have no two different values of {named}: it is not learned"] if constant else []
+        return [*told, *filter(None, map(_far, self.names, targets[train].T))]
 
     # --- training
 
@@ -253,6 +256,17 @@ class Regression(Task):
 def _scores(target: np.ndarray, values: np.ndarray) -> Values:
     there = ~np.isnan(target)
     return number_scores(target[there], values[there])
+
+
+def _far(name: str, column: np.ndarray) -> str:
+    """That a few values are so far from the others that these look alike beside them."""
+    there = column[~np.isnan(column)]
+    low, median, high = np.percentile(there, (25, 50, 75)) if len(there) else (0.0, 0.0, 0.0)
+    far = there[np.abs(there - median) > FAR * (high - low)]
+    if low == high or not len(far):
+        return ""
+    some = f"{len(far)} of {len(there)} values of {name!r}, such as {far[0]:g},"
+    return f"the training graphs have {some} beside which the others look alike: correct them, or predict logarithms"
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sargnn.data.graphs import GraphSet
+from sargnn.data.io.targets import LARGEST
 from sargnn.data.problems import shown
 from sargnn.errors import InputError
 
@@ -32,10 +33,10 @@ def require_targets(graphs: GraphSet) -> np.ndarray:
     rows, columns = targets.shape
     if columns > rows:
         raise InputError(f"{where}: got {columns} targets of {rows} graphs, expected no more targets than graphs")
-    if np.isinf(targets).any():
-        graph, column = np.argwhere(np.isinf(targets))[0].tolist()
-        got = f"got {targets[graph, column]} in {graphs.called(graph)}, target {graphs.target_names[column]!r}"
-        raise InputError(f"{where}: {got}, expected a number")
+    if (huge := np.abs(targets) > LARGEST).any():
+        graph, column = np.argwhere(huge)[0].tolist()
+        got = f"got {targets[graph, column]:g} in {graphs.called(graph)}, target {graphs.target_names[column]!r}"
+        raise InputError(f"{where}: {got}, expected a number between -{LARGEST:g} and {LARGEST:g}")
     missing = np.isnan(targets).all(axis=0)
     if missing.any():
         name = graphs.target_names[int(np.argmax(missing))]

@@ -54,7 +54,9 @@ def test_what_the_values_say(columns: dict[str, list[Any]], kind: str) -> None:
     found, notes = read(**columns)
     if kind == "classes":
         assert found["y"].dtype == np.int64
-        assert notes == []
+        number = len(found["classes"])
+        several = number > 2 and all(name.isdigit() for name in found["classes"])
+        assert notes == ([f"took 'a' as {number} classes (task classification)"] if several else [])
     else:
         assert found["targets"].dtype == np.float64
         assert found["targets"].shape == (len(columns["a"]), len(columns))
@@ -72,6 +74,8 @@ def test_what_the_values_say(columns: dict[str, list[Any]], kind: str) -> None:
         ("regression", {"a": [0.5, float("-inf"), 1, 2]}, "line 3: got -inf in 'a', expected a finite number"),
         ("multilabel", {"a": [0, 1, 2, 0]}, "line 4: got 2 in 'a', expected 0, 1 or nothing"),
         ("classification", {"a": [0.5, 1, 2, 0]}, "line 2: got 0.5 in 'a', expected a whole number or a text as"),
+        (None, {"a": [0.5, 1, -1e300, 2]}, "line 4: got -1e+300 in 'a', expected a number between -1e+30 and 1e+30"),
+        ("classification", {"a": ["", None, "NA"]}, "x.csv: got no value in 'a' for any graph, expected some"),
         ("regression", {"a": [1, 2, 3, {}]}, "line 5: got a dict in 'a', expected a number or a text"),
         (None, {"a": ["0,51", "1,3", "2", "0,7"]}, "line 2: got '0,51' in 'a', expected a number such as 0.5, or"),
         (None, {"a": ["15%", "15%", "10 %", "3"]}, "line 2: got '15%' in 'a', expected a number such as 0.5, or"),
@@ -79,7 +83,7 @@ def test_what_the_values_say(columns: dict[str, list[Any]], kind: str) -> None:
         (None, {"a": [0.5, ">10", 1.5, 2]}, "line 3: got '>10' in 'a', expected a number"),
         (None, {"a": ["x", "y", "", "x"]}, "line 4: got no class in 'a', expected one for every graph"),
         (None, {"a": [0, 1, 0, 1], "b": ["", "", "", ""]}, "got no value in 'b' for any graph, expected some"),
-        (None, {name: [0, 1, 0, 1] for name in "abcde"}, "got 5 targets for 4 graphs, expected fewer"),
+        (None, {name: [0, 1, 0, 1] for name in "abcde"}, "x.csv: got 5 targets for 4 graphs, expected fewer"),
     ],
 )
 def test_what_is_refused(task: str | None, columns: dict[str, list[Any]], message: str) -> None:
@@ -89,6 +93,19 @@ def test_what_is_refused(task: str | None, columns: dict[str, list[Any]], messag
     found, _ = read(task, labelled=False, **columns)  # to predict, nobody needs them
     assert found.get("y") is None
     assert "a" not in found.get("target_names", ()) or task is None
+
+
+def test_many_texts_are_told_and_one_for_each_graph_must_be_said_to_be_a_class() -> None:
+    dates = [f"2026-03-{day % 31 + 1:02}" for day in range(62)]
+    assert read(a=dates)[1] == ["took 'a' as 31 classes (task classification)"]
+    assert read("classification", a=dates)[1] == []
+    with pytest.raises(InputErrors, match="got 31 different texts in 'a', one for each graph, expected classes"):
+        read(a=dates[:31])
+    assert len(read("classification", a=dates[:31])[0]["classes"]) == 31
+
+
+def test_classes_may_be_larger_than_any_measured_number() -> None:
+    assert len(read(a=[-1e300, 1e300, 1e300])[0]["classes"]) == 2
 
 
 def test_late_and_missing_columns_leave_gaps() -> None:

@@ -16,13 +16,20 @@ import numpy as np
 from sargnn.data.io.columns import BOOLEANS, NUMBER, GrowingArray, natural_order, text_of
 from sargnn.data.problems import MOST, Problem, Problems, kind_of, shown
 
-__all__ = ["PREFIX", "TargetColumn", "TargetColumns", "Tell", "is_given"]
+__all__ = ["LARGEST", "PREFIX", "TargetColumn", "TargetColumns", "Tell", "is_given"]
 
 PREFIX = "target:"
 """How the name of a column begins that always holds a target, as ``sargnn data convert`` writes it."""
 
 MOST_CLASSES = 30
 """More different whole numbers are measured; of few graphs fewer are, since a class needs graphs to learn from."""
+
+LARGEST = 1e30
+"""Of measured numbers: squares of larger ones leave the range of a model's arithmetic, and nobody measures them. They
+stand for a missing value."""
+
+FEW = 10
+"""As many classes are never too many for a set."""
 
 EXACT = 2.0**53
 """Whole numbers below this are exact as numbers; longer ones have their text as a name too."""
@@ -41,7 +48,7 @@ LISTED = 5
 
 PLAIN = str | bool | int | float | None
 
-UNFIT = ("strange", "text", "infinite", "not binary", "fraction", "spelt")
+UNFIT = ("strange", "text", "infinite", "too large", "not binary", "fraction", "spelt")
 
 NO_CLASS = ("no class", "one for every graph")
 
@@ -99,6 +106,8 @@ class TargetColumn:
         take("strange", strange, "a number or a text")
         take("text", is_text & ~is_number, "a number")
         take("infinite", np.isinf(numbers), "a finite number")
+        large = np.isfinite(numbers) & (np.abs(numbers) > LARGEST)
+        take("too large", large, f"a number between -{LARGEST:g} and {LARGEST:g}")
         take("not binary", is_number & (numbers != 0) & (numbers != 1), "0, 1 or nothing")
         take("fraction", is_number & (numbers != np.rint(numbers)), "a whole number or a text as the class")
         spelt = np.array([text is not None and SPELT.fullmatch(text) is not None for _, text in meant], bool)
@@ -120,8 +129,14 @@ class TargetColumn:
         present = present[~np.isnan(present)]
         if len(present) <= self.unfit["text"].count:
             return False
-        most = min(MOST_CLASSES, max(10, len(present) // 2))
+        most = min(MOST_CLASSES, max(FEW, len(present) // 2))
         return self.unfit["fraction"].count > 0 or len(np.unique(present)) > most
+
+    @property
+    def could_be_else(self) -> bool:
+        """Whether these classes could be meant as something else: whole numbers as measured, many texts as names."""
+        names = self.classes()[1]
+        return len(names) > (2 if not self.unfit["text"].count else MOST_CLASSES)
 
     @property
     def is_binary(self) -> bool:
@@ -194,9 +209,11 @@ class TargetColumns:
         return self._class(columns[0], labelled) if task == "classification" else self._targets(columns, task, labelled)
 
     def _guess(self, columns: list[TargetColumn]) -> str:
-        """The task of these columns; a note says what was taken for what, unless it is one column of classes."""
+        """The task of these columns; a note says what was taken for what, unless nothing else could be meant."""
         names = ", ".join(shown(_plain(column.name)) for column in columns[:3]) + (", ..." if len(columns) > 3 else "")
         if len(columns) == 1 and not columns[0].name.startswith(PREFIX) and not columns[0].is_measured:
+            if columns[0].could_be_else:
+                self.notes.append(f"took {names} as {len(columns[0].classes()[1])} classes (task classification)")
             return "classification"
         if all(column.is_binary for column in columns):
             what = f"{len(columns)} targets" if len(columns) > 1 else "a target"
@@ -211,11 +228,16 @@ class TargetColumns:
         for kind in ("strange", "fraction", "infinite", *spelt):
             found = column.unfit[kind]
             (self.problems if labelled else column.missing).take(found.found, found.count)
+        if labelled and not column.has_values:
+            self.problems.take([self._empty(column)])
         if self._missing(column.missing, labelled):
             return {}
+        y, classes = column.classes()
+        if self.task is None and labelled and len(y) == len(classes) > FEW:
+            what = f"{len(y)} different texts in {shown(_plain(column.name))}, one for each graph"
+            self.problems.add(what, "classes that several graphs have", file=self._place, field=column.name)
         if self.task is None and labelled and (doubt := column.doubt):
             self.notes.append(f"{shown(_plain(column.name))} has {doubt}")
-        y, classes = column.classes()
         return {"y": y, "classes": classes}
 
     def _missing(self, missing: Problems, labelled: bool) -> bool:
@@ -227,18 +249,25 @@ class TargetColumns:
                 self.notes.append(f"left the classes out: {missing.count} graphs have none")
         return missing.count > 0
 
+    def _empty(self, column: TargetColumn) -> Problem:
+        message = f"got no value in {shown(_plain(column.name))} for any graph, expected some"
+        return Problem(message, self._place, field=column.name)
+
+    @property
+    def _place(self) -> str | None:
+        """Where the graphs are from."""
+        return (self._none.found[0].file or None) if self._none.found else None
+
     def _targets(self, columns: list[TargetColumn], task: str, labelled: bool) -> dict[str, Any]:
         wrong = Problems()
-        kinds = ("strange", "text", "infinite", *(["not binary"] if task == "multilabel" else []))
+        kinds = ("strange", "text", "infinite", "not binary" if task == "multilabel" else "too large")
         for column in columns:
             for kind in kinds:
                 wrong.take(column.unfit[kind].found, column.unfit[kind].count)
             if not column.has_values and labelled:
-                place = column.missing.found[0].file if column.missing.found else None
-                message = f"got no value in {shown(_plain(column.name))} for any graph, expected some"
-                wrong.take([Problem(message, place, field=column.name)])
+                wrong.take([self._empty(column)])
         if len(columns) > self._graphs and labelled:
-            wrong.take([Problem(f"got {len(columns)} targets for {self._graphs} graphs, expected fewer")])
+            wrong.add(f"{len(columns)} targets for {self._graphs} graphs", "fewer", file=self._place)
         if wrong.count and not labelled:
             self.notes.append(f"left the targets out: {wrong.found[0]}")
         elif labelled:
