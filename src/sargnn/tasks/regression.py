@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from sargnn.data.graphs import GraphSet
+from sargnn.data.io.targets import LARGEST
 from sargnn.errors import InputError
 from sargnn.tasks.intervals import IntervalCalibration
 from sargnn.tasks.scores import NUMBER_METRICS, Values, intervals, number_scores, resampled, resampled_numbers
@@ -29,8 +30,6 @@ __all__ = ["Regression"]
 QUANTILES = 10
 """Strata of a split, where there are graphs for as many."""
 NAMED = 3
-MOST = 1e30
-"""The largest value: a model computes in single precision, and squares."""
 FAR = 100
 """How often the width of the middle half a value is from the median if the others look alike beside it."""
 
@@ -79,8 +78,8 @@ class Regression(Task):
         center, scale = [], []
         for name, column in zip(self.names, targets.T, strict=True):
             there = column[~np.isnan(column)]
-            if (largest := np.abs(there).max(initial=0)) > MOST:
-                raise InputError(f"{name}: got a value of {largest:g}, expected at most {MOST:g}")
+            if (largest := np.abs(there).max(initial=0)) > LARGEST:
+                raise InputError(f"{name}: got a value of {largest:g}, expected at most {LARGEST:g}")
             center.append(float(there.mean()) if len(there) else 0.0)
             scale.append(float(there.std()) or 1.0 if len(there) else 1.0)
         return replace(self, center=tuple(center), scale=tuple(scale), loss_name=loss)
