@@ -185,7 +185,7 @@ def _squares(true: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
 
 def _one_hot(codes: np.ndarray, classes: int) -> np.ndarray:
     """float64 [n, C]."""
-    return (codes[:, None] == np.arange(classes)).astype(np.float64)
+    return np.asarray(codes[:, None] == np.arange(classes), np.float64)
 
 
 def _draws(graphs: int) -> Iterator[np.ndarray]:
