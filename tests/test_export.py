@@ -16,7 +16,7 @@ import torch
 
 import sargnn
 from command import error_of
-from sargnn import export
+from sargnn import export, standalone
 from sargnn.data.graphs import GraphSet
 from sargnn.errors import InputError
 from sargnn.export import Exportable, export_model
@@ -214,6 +214,19 @@ def test_what_cannot_be_exported_is_said_in_one_line(tmp_path: Path, monkeypatch
     with pytest.raises(InputError, match=r"got model 'gcn', which onnx cannot express \(no rule for sort\)"):
         export_model(untrained("gcn"), "onnx", tmp_path / "x")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_program_of_the_user_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "_traced", lambda *_: pytest.fail("it was refused too late"))
+    script = tmp_path / "train.py"
+    script.write_text("print('mine')\n")
+    told = rf"--out: {script} exists and is no program of sargnn export, expected another name"
+    with pytest.raises(InputError, match=told):
+        export_model(untrained("gcn"), "onnx", tmp_path / "train.onnx")
+    assert script.read_text() == "print('mine')\n"
+    script.write_text(Path(standalone.__file__).read_text() + "# of an earlier version\n")
+    with pytest.raises(pytest.fail.Exception, match="too late"):
+        export_model(untrained("gcn"), "onnx", tmp_path / "train.onnx")
 
 
 def test_without_its_packages_onnx_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

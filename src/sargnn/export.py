@@ -40,6 +40,7 @@ from sargnn.batching import PackedBatch
 from sargnn.errors import InputError
 from sargnn.files import write_file
 from sargnn.nn.graph_model import GraphModel
+from sargnn.reading import read_bytes
 from sargnn.training.trained_model import TrainedModel
 
 __all__ = ["FORMATS", "Exportable", "export_model"]
@@ -101,6 +102,8 @@ def export_model(trained: TrainedModel, to: str, path: Path) -> dict[str, Any]:
         raise InputError(f"--to: got {to!r}, expected one of {', '.join(FORMATS)}")
     if to == "onnx" and path.suffix == ".py":
         raise InputError(f"--out: got {path}, expected another ending: the program beside the file has this one")
+    if to == "onnx" and not standalone.unknown_encodings(trained.encoder.to_json()):
+        _refuse_own_program(path.with_suffix(".py"))
     if trained.model.draws_in_eval:
         name = trained.settings.name
         raise InputError(f"got model '{name}', which draws numbers at every call, expected one that does not")
@@ -126,6 +129,13 @@ def export_model(trained: TrainedModel, to: str, path: Path) -> dict[str, Any]:
         "features": list(trained.encoder.feature_names), "edge_features": list(trained.encoder.edge_feature_names),
         "largest_difference": difference,
     }  # fmt: skip
+
+
+def _refuse_own_program(script: Path) -> None:
+    """Refuse to put the program beside the file where a user has one of that name."""
+    own = Path(standalone.__file__).read_bytes().splitlines()[0]  # the same in every version
+    if script.exists() and not (script.is_file() and read_bytes(script).startswith(own)):
+        raise InputError(f"--out: {script} exists and is no program of sargnn export, expected another name")
 
 
 def _write_script(trained: TrainedModel, path: Path) -> dict[str, str]:

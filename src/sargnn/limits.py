@@ -20,6 +20,7 @@ LIMITS = {
     "ratio": 200,
     "members": 100_000,
     "columns": 10_000,
+    "classes": 1_000,
     "smiles": 5_000,
     "inputs": 10_000,
     "parameters": 250_000_000,
@@ -35,6 +36,7 @@ LIMITS = {
 ``ratio``      how many times as large as its archive that is; also of a Parquet file
 ``members``    files in a zip
 ``columns``    columns of a table
+``classes``    classes of a set to learn from
 ``smiles``     characters of one SMILES, lines of one record of an SDF file
 ``inputs``     columns of one block of a model's inputs
 ``parameters`` numbers of a model

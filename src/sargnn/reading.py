@@ -6,6 +6,7 @@ numbers, too, are read in one way everywhere: what two programs would understand
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
 import json
@@ -19,8 +20,8 @@ from sargnn.errors import InputError
 from sargnn.limits import over
 
 __all__ = [
-    "RepeatedName", "integer_of", "number_of", "open_regular", "parse_json", "read_bytes", "read_text",
-    "require_regular",
+    "RepeatedName", "integer_of", "is_utf16", "not_utf8", "number_of", "open_regular", "parse_json", "read_bytes",
+    "read_text", "require_regular",
 ]  # fmt: skip
 
 KINDS = {
@@ -82,6 +83,29 @@ def read_bytes(path: Path | str, most: str = "file") -> bytes:
 def read_text(path: Path | str, most: str = "file") -> str:
     """The same as text, UTF-8 with a mark of it or without; a ``UnicodeDecodeError`` where it is something else."""
     return read_bytes(path, most).decode("utf-8-sig")
+
+
+def is_utf16(start: bytes) -> bool:
+    """Whether text that starts so is UTF-16, as spreadsheets write it: with the mark, and letters of two bytes.
+
+    >>> is_utf16("graph,label".encode("utf-16")), is_utf16(b"\\xff\\xfe\\xfd")
+    (True, False)
+    """
+    return start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and b"\0" in start[:64]
+
+
+def not_utf8(error: UnicodeDecodeError, place: str = "") -> tuple[str, str]:
+    """What came instead of UTF-8, and what was expected.
+
+    >>> try:
+    ...     b"gr\\xf6n".decode()
+    ... except UnicodeDecodeError as error:
+    ...     not_utf8(error, " after line 7")[0]
+    'bytes that are not UTF-8 text after line 7'
+    """
+    if is_utf16(error.object):
+        return "UTF-16, not UTF-8 text", "UTF-8 (UTF-16 becomes it by `iconv -f UTF-16 -t UTF-8`)"
+    return f"bytes that are not UTF-8 text{place}", "UTF-8 (Latin-1 becomes it by `iconv -f LATIN1 -t UTF-8`)"
 
 
 class RepeatedName(ValueError):

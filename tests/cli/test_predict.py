@@ -15,6 +15,7 @@ from sargnn.data.graphs import GraphSet
 from sargnn.data.sources import load
 from sargnn.files import write_csv
 from sargnn.training.model_folder import load_model
+from sargnn.training.trained_model import TrainedModel
 from sargnn.training.trust import load_trust
 from tiny import shapes
 
@@ -63,6 +64,13 @@ def test_predict_gives_the_accuracy_of_evaluate(sargnn: Command, run: Path, data
         "test": right[80:100].mean(), "test-large": right[100:].mean(),
     }  # fmt: skip
     assert np.array_equal(probabilities, load_model(run).predict(made).probabilities)
+
+
+def test_a_column_that_is_not_there_is_refused_before_the_work(
+    sargnn: Command, run: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TrainedModel, "predict", lambda *_: pytest.fail("it has predicted"))
+    assert "--keep: got no column 'nmae'" in sargnn("predict", run, data, "--out", "x.csv", "--keep", "nmae").error
 
 
 def test_trust_says_how_near_the_training_graphs_are(sargnn: Command, run: Path, data: Path) -> None:

@@ -32,5 +32,19 @@ def test_a_wrong_call_is_one_line(run: Path, arguments: list[str], message: str)
     assert message in error_of("serve", run, *arguments)
 
 
+@pytest.mark.parametrize("command", [["serve"], ["evaluate"], ["train", "DATA", "--from"]])
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("hf://x", "got 'hf://x', expected hf://OWNER/NAME or hf://OWNER/NAME@REVISION"),
+        ("demo:x", "got 'demo:x', expected demo: and one of mutag, triangles"),
+    ],
+)
+def test_a_bad_address_is_told_in_words_of_this_package_alone(command: list[str], address: str, message: str) -> None:
+    told = error_of(*command, address, *(["DATA"] if command == ["evaluate"] else []))
+    assert told.startswith("Invalid value for ")
+    assert f": {message} (" in told
+
+
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     assert "expected a model folder written by sargnn train" in error_of("serve", tmp_path)

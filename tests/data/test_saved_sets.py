@@ -106,6 +106,12 @@ def test_a_damaged_set_is_refused_in_one_line(damage: str, folder: Path) -> None
     assert message in line
 
 
+@pytest.mark.parametrize("weight", [-1.0, 0.0, np.nan])
+def test_a_weight_is_a_number_above_0(weight: float) -> None:
+    with pytest.raises(InputError, match=rf"got \[{weight}\] in weights, expected numbers above 0, in graph 3"):
+        check_content(replace(shapes(), weights=np.array([1, 1, 1, weight, *[1] * 20], np.float32)))
+
+
 def test_what_is_sound_is_opened_as_it_was_saved(folder: Path, tmp_path: Path) -> None:
     assert GraphSet.open(folder).fingerprint == labelled(shapes()).fingerprint
     gaps = binary_shapes()

@@ -51,6 +51,29 @@ def test_classes_are_wanted_unless_said_otherwise(tmp_path: Path) -> None:
     assert str(error.value) == f"{folder}: got no classes, expected {expected}"
 
 
+@pytest.mark.parametrize("labels", [["Yes", "yes", "NO", "no"], ["no", "NO", "Yes", "yes"]])
+@pytest.mark.parametrize("task", [None, "classification"])
+def test_classes_that_differ_only_in_capitals_are_told(labels: list[str], task: str | None) -> None:
+    graphs = load([ring(3)] * 4, labels=labels, task=task)
+    told = "classes that differ only in capitals or blanks around them: 'NO', 'no', 'Yes', 'yes'"
+    assert (len(graphs.classes), graphs.notes) == (4, (told,))
+    assert load(graphs).notes == graphs.notes  # once
+
+
+def test_classes_of_a_saved_set_that_differ_only_in_blanks_are_told(tmp_path: Path) -> None:
+    pack([(1, [])] * 3, y=[0, 1, 2], classes=["a", "a ", "b"]).save(tmp_path / "set")
+    assert load(tmp_path / "set").notes == ("classes that differ only in capitals or blanks around them: 'a', 'a '",)
+    assert load(tmp_path / "set", labelled=False).notes == ()  # nothing is learned from them
+
+
+def test_more_classes_than_can_be_learned_are_refused(tmp_path: Path) -> None:
+    pack([(1, [])], y=[0], classes=list(map(str, range(1001)))).save(tmp_path / "set")
+    told = r"set: got 1001 classes, expected at most 1000 \(SARGNN_LIMITS=classes=1001 allows them\)"
+    with pytest.raises(InputError, match=told):
+        load(tmp_path / "set")
+    assert len(load(tmp_path / "set", labelled=False)) == 1
+
+
 def test_two_classes_are_wanted_only_when_asked_for(tmp_path: Path) -> None:
     graphs = load(write_tu(tmp_path, "X", graph_labels="4\n4\n"))
     with pytest.raises(InputError, match=r"^X: got class '4' only, expected two or more classes$"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -84,6 +86,15 @@ def test_a_resampled_score_is_that_of_the_repeated_graphs(seed: int) -> None:
     assert {key: found.item() for key, found in numbers.items()} == pytest.approx(
         number_scores(y[again], values[again])
     )
+
+
+def test_hundreds_of_classes_need_no_table_of_their_pairs() -> None:
+    true, predicted, probabilities = some_classes(0, 600, graphs=700)
+    tracemalloc.start()
+    found = resampled_classes(true, predicted, probabilities, np.ones((20, 700)))
+    assert tracemalloc.get_traced_memory()[1] < 2**26
+    tracemalloc.stop()
+    assert found["accuracy"] == pytest.approx([(true == predicted).mean()] * 20)
 
 
 def test_numbers_score_as_in_scikit_learn() -> None:

@@ -424,6 +424,8 @@ def test_supervised_saliency_moves_towards_the_truth(layout: str) -> None:
             True,
             "training.saliency_layers: got 2, expected 0..1",
         ),
+        (tiny(training__saliency_layers="1,99"), False, "training.saliency_layers: got 99, expected 0..1"),
+        (tiny("gcn", training__saliency_layers="1"), False, "training.saliency_layers: got a model without saliency"),
     ],
 )
 def test_supervision_that_cannot_be_is_refused_at_once(settings: Settings, truth: bool, message: str) -> None:

@@ -48,6 +48,16 @@ def test_confusion_matrix(count: int) -> None:
         viz.confusion_matrix(matrix, ["one"])
 
 
+def test_a_confusion_matrix_of_very_many_classes_shows_those_with_most_graphs() -> None:
+    matrix = np.zeros((1000, 1000), dtype=int)
+    matrix[np.arange(960, 1000), np.arange(960, 1000)] = 3
+    matrix[999, 0] = 1  # part of the row, but not among the most
+    axes = viz.confusion_matrix(matrix, [f"c{c}" for c in range(1000)]).axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == [f"c{c}" for c in range(960, 1000)]
+    assert axes.get_xlabel() == "predicted (40 of 1000 classes, those with most graphs)"
+    assert [text.get_text() for text in axes.texts][-4:] == ["3", "100%", "3", "75%"]
+
+
 @pytest.mark.parametrize("cells", [1, 2**21])
 def test_sizes_count_an_undirected_edge_once(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(set_chunks, "CELLS", cells)

@@ -86,7 +86,9 @@ def main() -> None:
 def _run() -> int:
     """The command that was typed; what goes wrong is one line, and a status."""
     try:
-        status = app(standalone_mode=False)
+        # A shell completes the command by its name, however this process was started.
+        completing = any(word.startswith(("--show-completion", "--install-completion")) for word in sys.argv)
+        status = app(standalone_mode=False, prog_name="sargnn" if completing else None)
         sys.stdout.flush()
     except (InputError, Diverged) as error:
         _complain(str(error))

@@ -23,8 +23,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Config", "Data", "Device", "Json", "Metric", "Model", "NewRun", "OwnModel", "Part", "Run", "Seed", "Set", "Split",
-    "check_choice", "command_line", "load_noted", "new_folder", "takes_roles",
+    "check_choice", "command_line", "load_noted", "new_folder", "run_folder", "takes_roles",
 ]  # fmt: skip
+
+
+def run_folder(address: str) -> Path:
+    """:func:`local_folder` of what was typed; Typer would put words of its own before a ``ValueError``.
+
+    >>> run_folder("runs/mine").as_posix()
+    'runs/mine'
+    """
+    try:
+        return local_folder(address)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+
 
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A known name (see `sargnn data list`), any TU name, or a path.")
@@ -33,7 +46,7 @@ Run = Annotated[
     Path,
     typer.Argument(
         metavar="RUN",
-        parser=local_folder,
+        parser=run_folder,
         help="A model folder written by `sargnn train`, demo:NAME, or hf://OWNER/NAME@REVISION.",
     ),
 ]

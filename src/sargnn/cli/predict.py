@@ -48,7 +48,7 @@ def predict(
     from sargnn.files import check_table
     from sargnn.training.calibration import load_calibration
     from sargnn.training.open_run import open_run
-    from sargnn.training.prediction_table import write_predictions
+    from sargnn.training.prediction_table import kept_columns, write_predictions
     from sargnn.training.trained_model import spread_of
     from sargnn.training.trust import load_trust
 
@@ -60,6 +60,7 @@ def predict(
     opened = open_run(run, data, part, roles=roles, device=device, model=model)
     if not to_screen:
         check_table(out)
+    kept_columns(opened, keep)  # refuses one that is not there before the work begins
     task, found = opened.trained.task, opened.trained.predict(opened.chosen)
     held_out = load_calibration(run, task) if calibrated or coverage is not None else None
     values, result = found.values, {**opened.counts, "file": str(out)}

@@ -7,19 +7,16 @@ from typing import Annotated
 
 import typer
 
-from sargnn.cli.options import OwnModel, load_noted, takes_roles
+from sargnn.cli.options import OwnModel, load_noted, run_folder, takes_roles
 from sargnn.data.roles import Roles
 from sargnn.errors import InputError
-from sargnn.training.model_address import local_folder
 
 
 @takes_roles
 def serve(
     runs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RUN...", parser=local_folder, help="Model folders, demo:NAME, hf://OWNER/NAME@REVISION."
-        ),
+        typer.Argument(metavar="RUN...", parser=run_folder, help="Model folders, demo:NAME, hf://OWNER/NAME@REVISION."),
     ],
     roles: Roles,
     data: Annotated[str | None, typer.Option("--data", help="Graphs to browse: a known name or a path.")] = None,

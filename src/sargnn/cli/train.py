@@ -23,12 +23,12 @@ from sargnn.cli.options import (
     command_line,
     load_noted,
     new_folder,
+    run_folder,
     takes_roles,
 )
 from sargnn.console import note, show_epochs
 from sargnn.data.roles import Roles
 from sargnn.errors import InputError
-from sargnn.training.model_address import local_folder
 
 if TYPE_CHECKING:
     from sargnn.data.graphs import GraphSet
@@ -53,9 +53,7 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out where it stopped.")] = False,
     start: Annotated[
         Path | None,
-        typer.Option(
-            "--from", metavar="RUN", parser=local_folder, help="Fine-tune: start from the weights of this run."
-        ),
+        typer.Option("--from", metavar="RUN", parser=run_folder, help="Fine-tune: start from the weights of this run."),
     ] = None,
     freeze: Annotated[
         str | None, typer.Option("--freeze", help="backbone: train only what reads the features of the nodes.")

@@ -203,6 +203,7 @@ class _Checks:
         values = getattr(self.graphs, field)
         if values is None:
             return
+        expected = "numbers above 0" if field == "weights" else "finite numbers"
         each = {"true_saliency": "node", "targets": "graph", "weights": "graph"}.get(field, field.partition("_")[0])
         for part in _parts(len(values), values[0].size if len(values) else 1):
             some = np.asarray(values[part]).reshape(-1, values[0].size)
@@ -212,7 +213,7 @@ class _Checks:
             if field == "weights":
                 good &= some > 0
             for row in np.flatnonzero(~good.all(axis=1))[:LISTED].tolist():
-                got, expected = f"{some[row][:8].tolist()} in {field}", "finite numbers"
+                got = f"{some[row][:8].tolist()} in {field}"
                 self.refuse(field, got, expected, self._graph(each, part.start + row))
 
     def _graph(self, each: str, row: int) -> int:

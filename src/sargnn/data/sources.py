@@ -27,12 +27,14 @@ from sargnn.data.io.molecule_tables import frame_table, list_table, parquet_tabl
 from sargnn.data.io.molecules import read_molecule_table, read_smiles
 from sargnn.data.io.table_files import CsvTable
 from sargnn.data.io.tables import has_tables, read_tables
+from sargnn.data.io.targets import alike
 from sargnn.data.io.tu import is_tu_folder, read_folder, read_zip
 from sargnn.data.known import KNOWN, KnownSet, hide_truth, mismatch, told_apart, with_knowledge, with_titles
 from sargnn.data.problems import Problems
 from sargnn.data.relabel import chosen_again, with_values
 from sargnn.data.roles import USUAL, Roles
 from sargnn.errors import InputError
+from sargnn.limits import over
 from sargnn.reading import require_regular
 
 __all__ = ["KNOWN", "SUFFIXES", "KnownSet", "form_of", "load", "read", "require_two_classes"]
@@ -134,10 +136,21 @@ def read(
         graphs = _from_objects(source, want)
     if values is not None:
         graphs = with_values(graphs, values, roles.task)
+    where = os.fspath(source) if isinstance(source, str | os.PathLike) else graphs.name
     if labelled and graphs.y is None and graphs.targets is None:
-        where = os.fspath(source) if isinstance(source, str | os.PathLike) else graphs.name
         raise InputError(f"{where}: got no classes, expected one for each graph: {_class_place(source, graphs)}")
-    return graphs if labelled is False or isinstance(source, GraphSet) else _with_any_target(graphs, problems)
+    if labelled is False:
+        return graphs
+    graphs = _with_usable_classes(graphs, where)
+    return graphs if isinstance(source, GraphSet) else _with_any_target(graphs, problems)
+
+
+def _with_usable_classes(graphs: GraphSet, where: str) -> GraphSet:
+    """The graphs with a note of classes that may be meant to be one; refused if there are too many to learn."""
+    if problem := over("classes", len(graphs.classes), "classes"):
+        raise InputError(f"{where}: {problem}")
+    note = alike(graphs.classes)
+    return replace(graphs, notes=(*graphs.notes, note)) if note and note not in graphs.notes else graphs
 
 
 def _with_any_target(graphs: GraphSet, problems: Problems) -> GraphSet:

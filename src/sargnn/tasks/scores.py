@@ -127,10 +127,9 @@ def resampled_classes(
 ) -> Resampled:
     """:func:`class_scores` of the sets that have each graph ``counts [R, n]`` times."""
     classes = probabilities.shape[1]
-    cells = np.eye(classes * classes)[true * classes + predicted]
-    confusion = (counts @ cells).reshape(-1, classes, classes)
-    total, own, said = confusion.sum((1, 2)), confusion.sum(2), confusion.sum(1)
-    hits = np.diagonal(confusion, axis1=1, axis2=2)
+    is_true = _one_hot(true, classes)
+    total, own, said = counts.sum(1), counts @ is_true, counts @ _one_hot(predicted, classes)
+    hits = counts @ (is_true * (true == predicted)[:, None])
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.sqrt((total**2 - (said**2).sum(1)) * (total**2 - (own**2).sum(1)))
         mcc = (hits.sum(1) * total - (own * said).sum(1)) / spread
@@ -180,8 +179,13 @@ def _average_precision(true: np.ndarray, probabilities: np.ndarray, scored: list
 
 def _squares(true: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     """Of each graph; as in scikit-learn, of two classes those of the second alone."""
-    squares = np.square(probabilities - np.eye(probabilities.shape[1])[true]).sum(axis=1)
+    squares = np.square(probabilities - _one_hot(true, probabilities.shape[1])).sum(axis=1)
     return np.asarray(squares / 2 if probabilities.shape[1] == 2 else squares)
+
+
+def _one_hot(codes: np.ndarray, classes: int) -> np.ndarray:
+    """float64 [n, C]."""
+    return np.asarray(codes[:, None] == np.arange(classes), np.float64)
 
 
 def _draws(graphs: int) -> Iterator[np.ndarray]:

@@ -319,14 +319,15 @@ def saliency_divergence(batch: Batch, saliency: tuple[Tensor, ...], layers: tupl
 
 
 def check_supervision(model: GraphModel, data: TensorSet, config: TrainingConfig) -> None:
-    """Refuse to supervise saliency that the data or the model does not have."""
-    if not config.saliency_weight:
+    """Refuse to supervise saliency that the data or the model does not have; layers also where they have no weight."""
+    if not config.saliency_weight and not config.saliency_layers:
         return
-    if data.truth is None:
+    if config.saliency_weight and data.truth is None:
         raise InputError("training.saliency_weight: got data without true saliency, expected a set that has it")
     saliency = predict_outputs(model, data, np.arange(1)).saliency
     if not saliency:
-        raise InputError("training.saliency_weight: got a model without saliency, expected model.saliency = learned")
+        named = "saliency_weight" if config.saliency_weight else "saliency_layers"
+        raise InputError(f"training.{named}: got a model without saliency, expected model.saliency = learned")
     if max(config.saliency_layers, default=0) >= len(saliency):
         raise InputError(
             f"training.saliency_layers: got {max(config.saliency_layers)}, expected 0..{len(saliency) - 1}"

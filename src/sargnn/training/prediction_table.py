@@ -14,7 +14,7 @@ from sargnn.errors import InputError
 from sargnn.files import write_table
 from sargnn.training.open_run import OpenRun
 
-__all__ = ["write_predictions", "write_rows"]
+__all__ = ["kept_columns", "write_predictions", "write_rows"]
 
 PREDICTED, LEFT_OUT = "predicted", "left out"
 
@@ -46,7 +46,7 @@ def write_rows(
     keep: Sequence[str] | None = None,
 ) -> int:
     """The same of ``cells`` [K], what is known of each graph of ``opened.index``, under the names ``own``."""
-    names, kept = opened.graphs.graph_names, _kept(opened, keep)
+    names, kept = opened.graphs.graph_names, kept_columns(opened, keep)
     predicted = dict(zip(opened.index.tolist(), cells, strict=True))
     taken = {"graph", *own, "graph_name", "status", "reason"}
     header = ["graph", *own, *(["graph_name"] if names else []), "status", "reason"]
@@ -92,7 +92,7 @@ def _name(opened: OpenRun, row: int | None, graph: int) -> Any:
     return origin.rows.columns[column][row or 0] if column in origin.rows.columns else None
 
 
-def _kept(opened: OpenRun, keep: Sequence[str] | None) -> dict[str, Sequence[Any]]:
+def kept_columns(opened: OpenRun, keep: Sequence[str] | None) -> dict[str, Sequence[Any]]:
     """The columns of the input to keep."""
     known = {} if opened.rows is None else dict(opened.rows.columns)
     if keep is None or list(keep) == ["all"]:

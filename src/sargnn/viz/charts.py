@@ -28,6 +28,9 @@ from sargnn.viz.style import (
 
 __all__ = ["confusion_matrix", "learning_curves", "size_histogram"]
 
+LEGIBLE = 40
+"""Classes of a confusion matrix that can be read."""
+
 
 @house_style()
 def learning_curves(
@@ -74,7 +77,8 @@ def learning_curves(
 
 @house_style()
 def confusion_matrix(matrix: np.ndarray, classes: Sequence[str]) -> Figure:
-    """Counts ``matrix[true, predicted]``, each with its fraction of the row; the shade is the fraction.
+    """Counts ``matrix[true, predicted]``, each with its fraction of the row; the shade is the fraction. Of very many
+    classes, those with most graphs.
 
     >>> figure = confusion_matrix(np.array([[8, 2], [0, 5]]), ["no", "yes"])
     >>> [text.get_text() for text in figure.axes[0].texts]
@@ -85,8 +89,12 @@ def confusion_matrix(matrix: np.ndarray, classes: Sequence[str]) -> Figure:
     if matrix.shape != (count, count):
         raise InputError(f"got a matrix of shape {matrix.shape}, expected {(count, count)}: a row and column per class")
     fraction = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
+    often = matrix.sum(axis=0) + matrix.sum(axis=1)
+    most = np.sort(np.argsort(-often, kind="stable")[:LEGIBLE])
+    what = f"predicted ({LEGIBLE} of {count} classes, those with most graphs)" if count > LEGIBLE else "predicted"
+    matrix, fraction, count = matrix[np.ix_(most, most)], fraction[np.ix_(most, most)], len(most)
     cell = float(np.clip(3.4 / count, 0.44, 0.95))
-    names = [printable(name, 18) for name in classes]
+    names = [printable(classes[c], 18) for c in most]
     figure = Figure(figsize=(cell * count + 1.4, cell * count + 1.0), layout="constrained")
     axes = figure.subplots()
     seen = np.ma.masked_where(matrix == 0, fraction)
@@ -102,7 +110,7 @@ def confusion_matrix(matrix: np.ndarray, classes: Sequence[str]) -> Figure:
     slanted: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
     axes.set_xticks(ticks, names, **slanted if crowded else {})
     axes.set_yticks(ticks, names)
-    axes.set(xlabel="predicted", ylabel="true", aspect="equal")
+    axes.set(xlabel=what, ylabel="true", aspect="equal")
     axes.invert_yaxis()
     axes.tick_params(length=0, labelcolor=INK)
     axes.spines[:].set_visible(False)

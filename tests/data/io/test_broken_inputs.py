@@ -219,6 +219,10 @@ BROKEN: dict[str, tuple[Files, str]] = {
         "/nodes.csv: got bytes that are not UTF-8 text after line 1, expected UTF-8 "
         "(Latin-1 becomes it by `iconv -f LATIN1 -t UTF-8`)",
     ),
+    "UTF-16 in a table": (
+        trio(nodes="graph,node\na,x\n".encode("utf-16")),
+        "/nodes.csv: got UTF-16, not UTF-8 text, expected UTF-8 (UTF-16 becomes it by `iconv -f UTF-16 -t UTF-8`)",
+    ),
     "a quote that never ends": (
         trio(nodes='graph,node\na,"' + "x" * 140_000),
         "/nodes.csv line 2: not readable as CSV (field larger than field limit (131072))",

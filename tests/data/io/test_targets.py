@@ -182,7 +182,6 @@ def test_a_column_that_is_not_there(molecules: Path) -> None:
     ("values", "classes", "doubt"),
     [
         ([0, 1, 1, "?"], ("0", "1", "?"), "'a' has texts among numbers, as classes of their own: '?'"),
-        (["on", "On", "off", "off"], ("On", "off", "on"), "'a' has classes that differ in capitals alone: 'On', 'on'"),
         (["TRUE", "true", False, "False"], ("False", "True"), ""),
         (["0,5", "1,5", "0,5", "x"], ("0,5", "1,5", "x"), ""),
     ],

@@ -14,7 +14,7 @@ from sargnn.data.io.molecules import SMILES_NAMES, ReadMolecule, load_rdkit
 from sargnn.data.io.table_files import ROWS, CsvTable, ParquetTable, refuse_wide, repeated
 from sargnn.data.problems import Problems, refused, shown
 from sargnn.limits import over
-from sargnn.reading import read_text
+from sargnn.reading import not_utf8, read_text
 
 __all__ = ["MemoryTable", "frame_table", "list_table", "parquet_table", "sdf_table", "smi_table"]
 
@@ -128,7 +128,8 @@ def _text_of(path: Path) -> str:
     except OSError as error:
         raise refused(f"cannot read ({error.strerror})", path) from error
     except UnicodeDecodeError as error:
-        raise refused("got bytes that are not UTF-8 text, expected UTF-8", path) from error
+        got, expected = not_utf8(error)
+        raise refused(f"got {got}, expected {expected}", path) from error
 
 
 def _cell(value: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from sargnn.data.io.graph_records import Record, is_id
 from sargnn.data.problems import Problems, kind_of, refused, shown
 from sargnn.limits import limit_of, over
-from sargnn.reading import RepeatedName, open_regular, parse_json, read_bytes
+from sargnn.reading import RepeatedName, not_utf8, open_regular, parse_json, read_bytes
 
 __all__ = ["read_json", "read_json_lines", "read_object"]
 
@@ -66,7 +66,7 @@ def _parse(text: bytes) -> Any:
         found.line = error.lineno
         raise found from error
     except UnicodeDecodeError as error:
-        raise _NotJson("bytes that are not UTF-8 text") from error
+        raise _NotJson(not_utf8(error)[0]) from error
     except RepeatedName as error:
         raise _NotJson(str(error)) from error
     except (ValueError, RecursionError) as error:  # a number of too many digits, lists in lists in lists

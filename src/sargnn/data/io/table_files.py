@@ -20,7 +20,7 @@ import numpy as np
 from sargnn.data.problems import Problems, refused, shown
 from sargnn.errors import InputError
 from sargnn.limits import limit_of, over
-from sargnn.reading import open_regular, require_regular
+from sargnn.reading import not_utf8, open_regular, require_regular
 
 __all__ = ["Chunk", "CsvTable", "ParquetTable", "SplitTable", "TableFile", "repeated"]
 
@@ -167,9 +167,8 @@ class CsvTable(TableFile):
         except OSError as error:
             raise refused(f"cannot read ({error.strerror})", self.path) from error
         except UnicodeDecodeError as error:
-            got = "bytes that are not UTF-8 text"
-            expected = "UTF-8 (Latin-1 becomes it by `iconv -f LATIN1 -t UTF-8`)"
-            raise refused(f"got {got} after line {max(lines, default=1)}, expected {expected}", self.path) from error
+            got, expected = not_utf8(error, f" after line {max(lines, default=1)}")
+            raise refused(f"got {got}, expected {expected}", self.path) from error
         except csv.Error as error:
             raise refused(f"not readable as CSV ({error})", self.path, max(lines, default=1) + 1) from error
 

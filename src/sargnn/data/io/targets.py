@@ -8,6 +8,7 @@ given decides instead. Targets stand in the natural order of their names, whatev
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from sargnn.data.io.columns import BOOLEANS, NUMBER, GrowingArray, natural_order, text_of
 from sargnn.data.problems import MOST, Problem, Problems, kind_of, shown
 
-__all__ = ["LARGEST", "PREFIX", "TargetColumn", "TargetColumns", "Tell", "is_given"]
+__all__ = ["LARGEST", "PREFIX", "TargetColumn", "TargetColumns", "Tell", "alike", "is_given"]
 
 PREFIX = "target:"
 """How the name of a column begins that always holds a target, as ``sargnn data convert`` writes it."""
@@ -64,6 +65,19 @@ def is_given(text: str) -> bool:
     """
     text = text.strip()
     return text not in NOTHING and text.lower() != "nan"
+
+
+def alike(classes: Sequence[str]) -> str:
+    """What to say of classes that are seldom meant to be several; nothing where there are none.
+
+    >>> alike(["NO", "Yes", "no", "maybe"])
+    "classes that differ only in capitals or blanks around them: 'NO', 'no'"
+    """
+    plain = [name.strip().casefold() for name in classes]
+    several = {name for name, count in Counter(plain).items() if count > 1}
+    same = sorted((key, name) for key, name in zip(plain, classes, strict=True) if key in several)
+    some = ", ".join(shown(name) for _, name in same[:LISTED]) + (", ..." if len(same) > LISTED else "")
+    return f"classes that differ only in capitals or blanks around them: {some}" if same else ""
 
 
 class TargetColumn:
@@ -151,12 +165,9 @@ class TargetColumn:
     @property
     def doubt(self) -> str:
         """What is odd about the values as classes, in words."""
-        names = self.classes()[1]
-        same = [name for name in names if sum(name.lower() == other.lower() for other in names) > 1]
-        if same:
-            return f"classes that differ in capitals alone: {', '.join(map(shown, same[:LISTED]))}"
-        texts = [name for name in names if not NUMBER.fullmatch(name) and name.lower() not in BOOLEANS]
         if 0 < 2 * self.unfit["text"].count < len(self._numbers) - self.missing.count:
+            names = self.classes()[1]
+            texts = [name for name in names if not NUMBER.fullmatch(name) and name.lower() not in BOOLEANS]
             return f"texts among numbers, as classes of their own: {', '.join(map(shown, texts[:LISTED]))}"
         return ""
 

@@ -35,7 +35,7 @@ from sargnn.data.io.targets import TargetColumns
 from sargnn.data.io.zips import Unpacking, members_of
 from sargnn.data.problems import MOST, InputErrors, Problem, Problems, merged_note, refused, shown
 from sargnn.errors import InputError
-from sargnn.reading import number_of, open_regular, read_bytes
+from sargnn.reading import is_utf16, number_of, open_regular, read_bytes
 
 __all__ = ["Place", "Table", "add_targets", "assemble", "is_tu_folder", "read_folder", "read_zip"]
 
@@ -269,7 +269,8 @@ def _table(file: TextFile, each: str = "", graph: np.ndarray | None = None, *, c
     place = Place(lambda row: (where, row + 1), graph)
     text = text.removeprefix(codecs.BOM_UTF8).rstrip()
     if b"\0" in text[:4096]:
-        raise refused(f"got bytes that are no text, expected numbers, one line for each {each}".rstrip(), where)
+        got = "UTF-16, not UTF-8 text" if is_utf16(text) else "bytes that are no text"
+        raise refused(f"got {got}, expected numbers, one line for each {each}".rstrip(), where)
     values = _parse_fast(text, columns)
     if values is None:
         values = _parse_slowly(text, columns, place)
