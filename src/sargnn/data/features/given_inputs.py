@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sargnn.data.graphs import CELLS, GraphSet
-from sargnn.data.problems import MOST, InputErrors, Problem, shown
+from sargnn.data.problems import MOST, Problem, shown
 from sargnn.data.set_chunks import Element
 from sargnn.errors import InputError
 
@@ -103,7 +103,8 @@ def require_no_gaps(graphs: GraphSet, of: Element, columns: list[int] | slice = 
     """Refuse gaps in some columns, by default all, with the place of the first."""
     found, count = gap_problems(graphs, of, columns)
     if found:
-        raise InputErrors(found, count)
+        more = f"; `sargnn data check --missing refuse` lists all {count}" if count > 1 else ""
+        raise InputError(f"{found[0]}{more}")
 
 
 def place_of(graphs: GraphSet, row: int, of: Element) -> str:
