@@ -101,7 +101,7 @@ def test_it_predicts_what_the_package_predicts(exported: Path) -> None:
     ("change", "message"),
     [
         ({"nodes": [{"id": 0, "label": "Xe", "q10": 1, "q2": 1}]}, "got node label 'Xe', expected one of C, N, O"),
-        ({"nodes": [{"id": 0, "label": "C", "q10": 1}]}, "got a node without 'q2', expected one for every node"),
+        ({"nodes": [{"id": 0, "label": "C", "q10": 1}]}, "got no node with 'q2', expected one for every node"),
         ({"nodes": [{"label": "C"}]}, "got no 'id' in graph 0, expected nodes with ids, and edges between them"),
     ],
 )
@@ -148,6 +148,43 @@ def test_labels_and_attributes_that_the_training_had_not_are_as_in_the_package(t
     path = write(tmp_path / "others.jsonl", others)
     found = inputs_of(list(read_graphs(path)), json.loads(json.dumps(encoder.to_json())))
     assert np.allclose(found["x"], encoder.encode(load(path)), atol=1e-5)
+
+
+@pytest.mark.parametrize("missing", ["flag", "mean"])
+def test_gaps_are_as_in_the_package(missing: str, tmp_path: Path) -> None:
+    """Null, NaN and nothing at all; also where the training had no gaps."""
+    config = DataConfig(edge_encodings=("auto",), graph_encodings=("attributes",), missing=missing)
+    training = molecules()
+    for g, graph in enumerate(training):
+        graph["nodes"][0] |= {"q2": None}
+        graph["graph"] |= {} if g % 3 else {"mass": None}
+    encoder = Encoder.fit(config, load(write(tmp_path / "graphs.jsonl", training)))
+    others = molecules(seed=1)
+    for g, graph in enumerate(others):
+        graph["nodes"][-1] |= {"q2": float("nan"), "q10": None}
+        graph["graph"] |= {"mass": None} if g % 2 else {}
+        if graph["edges"]:
+            del graph["edges"][0]["length"]
+    path = write(tmp_path / "others.jsonl", others)
+    graphs, found = load(path), inputs_of(list(read_graphs(path)), json.loads(json.dumps(encoder.to_json())))
+    loop = graphs.edges[0] == graphs.edges[1]
+    assert np.allclose(found["x"], encoder.encode(graphs), atol=1e-5)
+    assert np.allclose(found["edge_attr"], encoder.encode_edges(graphs)[~loop], atol=1e-5)
+    assert np.allclose(found["graph_attr"], encoder.encode_graphs(graphs), atol=1e-5)
+    assert found["x"].shape[1] == 3 + 2 + (missing == "flag")
+    assert found["graph_attr"].shape[1] == 1 + (missing == "flag")
+
+
+def test_gaps_are_refused_where_the_model_refuses_them(tmp_path: Path) -> None:
+    path = write(tmp_path / "graphs.jsonl", molecules())
+    encoder = Encoder.fit(DataConfig(missing="refuse"), load(path)).to_json()
+    others = molecules()
+    others[5]["nodes"][0]["q2"] = None
+    with pytest.raises(SystemExit, match="got a node without 'q2', expected one for every node"):
+        inputs_of(list(read_graphs(write(tmp_path / "others.jsonl", others))), encoder)
+    others[5]["nodes"][0]["q2"] = "heavy"
+    with pytest.raises(SystemExit, match="got 'heavy' in 'q2' of a node, expected a number"):
+        inputs_of(list(read_graphs(write(tmp_path / "others.jsonl", others))), encoder)
 
 
 def test_a_json_list_and_one_object_are_read_too(tmp_path: Path) -> None:

@@ -100,20 +100,29 @@ def natural(name: str) -> list[tuple[int, float, str]]:
 
 
 def attributes(block: dict[str, Any], rows: list[dict[str, Any]], of: str) -> np.ndarray:
-    """Numbers, by the names of the training or in the natural order of their own, less means over deviations."""
-    mean, std = np.array(block["mean"]), np.array(block["std"])
+    """Numbers, by the names of the training or in the natural order of their own, less means over deviations; gaps,
+    which are the mean unless the model refuses them; then a column for each attribute that had gaps in training."""
+    mean, std, missing = np.array(block["mean"]), np.array(block["std"]), block.get("missing", "flag")
+    flags = block.get("gaps", []) if missing == "flag" else []
     if not rows:
-        return np.empty((0, len(mean)))
+        return np.empty((0, len(mean) + len(flags)))
     without = OF_GRAPHS if of == "graph" else NO_ATTRIBUTES
     found = {k for row in rows for k, v in row.items() if k not in without and isinstance(v, int | float)}
     names = block.get("names") or sorted(found, key=natural)
     if len(names) != len(mean):
         raise SystemExit(f"error: got {of} attributes {names}, expected {len(mean)} of them")
-    if missing := [name for row in rows for name in names if row.get(name) is None]:
-        raise SystemExit(f"error: got a {of} without {missing[0]!r}, expected one for every {of}")
-    values = np.array([[row[name] for name in names] for row in rows], float)
+    if absent := [name for name in names if not any(name in row for row in rows)]:
+        raise SystemExit(f"error: got no {of} with {absent[0]!r}, expected one for every {of}")
+    if texts := [(name, row[name]) for row in rows for name in names if isinstance(row.get(name), str | list | dict)]:
+        raise SystemExit(f"error: got {texts[0][1]!r} in {texts[0][0]!r} of a {of}, expected a number")
+    values = np.array([[row.get(name) for name in names] for row in rows], float)  # NaN for None
+    is_gap = np.isnan(values)
+    if missing == "refuse" and is_gap.any():
+        name = names[int(np.argwhere(is_gap)[0, 1])]
+        raise SystemExit(f"error: got a {of} without {name!r}, expected one for every {of}")
     scaled = np.divide(np.float32(values) - mean, std, out=np.zeros(values.shape), where=std > 0)
-    return np.asarray(np.clip(scaled, -FARTHEST, FARTHEST))
+    scaled = np.where(is_gap, 0, np.clip(scaled, -FARTHEST, FARTHEST))
+    return np.concatenate([scaled, is_gap[:, flags]], axis=1)
 
 
 def labels(block: dict[str, Any], rows: list[dict[str, Any]], of: str) -> np.ndarray:

@@ -24,7 +24,7 @@ BAD_DATA: dict[str, tuple[dict[str, str | None], list[str]]] = {
     "too few attributes": ({"node_attributes": "1\n2\n3\n"}, ["X_node_attributes.txt"]),
     "too few labels": ({"graph_labels": "0\n1\n"}, ["X_graph_labels.txt"]),
     "one class only": ({"graph_labels": "1\n1\n1\n"}, ["'1'"]),
-    "not a number": ({"node_attributes": "1\nnan\n3\n4\n5\n6\n"}, ["X_node_attributes.txt", "nan"]),
+    "not a number": ({"node_attributes": "1\nmany\n3\n4\n5\n6\n"}, ["X_node_attributes.txt", "many"]),
     "an infinite number": ({"node_attributes": "1\n2\n3\n4\ninf\n6\n"}, ["X_node_attributes.txt", "inf"]),
     "a graph without nodes": ({"graph_indicator": "1\n1\n1\n1\n3\n3\n"}, ["X_graph_indicator.txt"]),
     "no graphs": ({"A": "", "graph_indicator": "", "graph_labels": "", "node_attributes": ""}, ["X"]),

@@ -19,6 +19,7 @@ from sargnn.data.check import check, summary
 from sargnn.data.graphs import GraphSet, pack
 from sargnn.data.problems import InputErrors
 from sargnn.data.sources import load
+from sargnn.errors import InputError
 from sargnn.pages.data_check import write_check_page
 
 
@@ -88,11 +89,10 @@ def broken_tables(folder: Path) -> Path:
 def test_all_problems_at_once_with_file_line_graph_and_field(tmp_path: Path) -> None:
     report = check(broken_tables(tmp_path))
     assert report.graphs is None
-    assert report.count == len(report.problems) == 7
+    assert report.count == len(report.problems) == 6
     assert {(Path(p.file or "").name, p.line, p.graph, p.field) for p in report.problems} == {
         ("graphs.csv", 3, 1, "label"),
         ("graphs.csv", 4, 2, "label"),
-        ("nodes.csv", 3, 0, "mass"),
         ("nodes.csv", 4, 1, "mass"),
         ("nodes.csv", 5, None, "graph"),
         ("nodes.csv", 6, None, None),
@@ -107,9 +107,9 @@ DAMAGE: dict[str, tuple[dict[str, Any], str]] = {
         {"node_labels": np.arange(9) - 1},
         "got -1 in node_labels, expected 0..0, in graph 0",
     ),
-    "nan": (
-        {"node_attributes": np.full((9, 1), np.nan, np.float32)},
-        "got [nan] in node_attributes, expected finite numbers, in graph 0",
+    "inf": (
+        {"node_attributes": np.full((9, 1), np.inf, np.float32)},
+        "got [inf] in node_attributes, expected finite numbers, in graph 0",
     ),
     "pointers that go back": (
         {"node_ptr": np.array([0, 4, 3, 7, 9])},
@@ -130,6 +130,20 @@ def test_a_saved_set_with_damage(tmp_path: Path, change: dict[str, Any], message
         with pytest.raises(InputErrors) as error:
             load(tmp_path / "set")
         assert error.value.problems == tuple(report.problems)
+
+
+def test_gaps_are_counted_and_problems_where_they_are_refused() -> None:
+    values = np.ones((9, 2), np.float32)
+    values[3, 1] = values[8] = np.nan
+    graphs = replace(small_set(), node_attributes=values, node_attribute_names=("mass", "charge"))
+    assert summary(graphs)["gaps"] == {"node attribute 'charge'": 2, "node attribute 'mass'": 1}
+    assert check(graphs).problems == []
+    refused = check(graphs, missing="refuse")
+    assert refused.count == 3
+    first = "got no value of node attribute 'charge' in graph 1 (node 0) of small"
+    assert str(refused.problems[0]) == f"{first}, expected one for every node (data.missing=refuse)"
+    with pytest.raises(InputError, match=r"data.missing: got 'drop', expected one of refuse, mean, flag"):
+        check(graphs, missing="drop")
 
 
 def test_what_was_left_out_is_no_problem_where_the_others_can_be_used(tmp_path: Path) -> None:
@@ -189,7 +203,7 @@ def test_the_page_of_a_set_that_cannot_be_read(tmp_path: Path) -> None:
     path = write_check_page(tmp_path / "page", "<b>", report, {})
     page = path.read_text()
     assert [file.name for file in path.parent.iterdir()] == ["check.html"]
-    assert page.count("<tr>") == 8
+    assert page.count("<tr>") == 7
     assert "<title>&lt;b&gt;</title>" in page
 
 

@@ -74,7 +74,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], None], str]] = {
     "a class of no name": (change("y", put(4, 100)), "y.npy: got 100 in y, expected 0..1, in graph 4"),
     "a class below 0": (change("y", put(4, -1)), "y.npy: got -1 in y"),
     "a label of no name": (change("edge_labels", put(0, 10**6)), "edge_labels.npy: got 1000000 in edge_labels"),
-    "an attribute that is no number": (change("node_attributes", put((5, 0), np.nan)), "finite numbers, in graph 0"),
+    "an infinite attribute": (change("node_attributes", put((5, 0), -np.inf)), "finite numbers, in graph 0"),
     "an attribute without end": (change("graph_attributes", put((5, 0), np.inf)), "finite numbers, in graph 5"),
     "numbers of another machine": (change("edges", lambda e: e.astype(">i4")), "got >i4 of shape"),
     "numbers without a sign": (change("y", lambda y: y.astype(np.uint64)), "got uint64 of shape"),

@@ -9,6 +9,7 @@ import io
 import os
 import platform
 import sys
+import warnings
 from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version as version_of
@@ -75,6 +76,8 @@ def main() -> None:
     # More threads make steps this small slower, especially on a busy machine. PyTorch reads this when it is imported,
     # which is later.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # Commands say so themselves, once and with the place (training/open_run.py).
+    warnings.filterwarnings("ignore", "[0-9]+ graphs have gaps in ")
     keep_freed_memory()
     load_compiler_late()
     status = _run()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sargnn.cli.answers import Answer, answer
-from sargnn.cli.options import Data, Json, Seed, command_line, load_noted, takes_roles
+from sargnn.cli.options import Data, Json, Missing, Seed, command_line, load_noted, takes_roles
 from sargnn.console import note
 from sargnn.data.roles import Roles
 from sargnn.errors import InputError
@@ -63,6 +63,7 @@ def info(
     import numpy as np
 
     from sargnn.data.check import target_summary
+    from sargnn.data.features.given_inputs import gaps_in
 
     graphs = load_noted(data, roles, labelled=None)
     if twins:
@@ -79,6 +80,7 @@ def info(
         "node_attributes": 0 if graphs.node_attributes is None else graphs.node_attributes.shape[1],
         "edge_labels": len(graphs.edge_label_names),
         "edge_attributes": 0 if graphs.edge_attributes is None else graphs.edge_attributes.shape[1],
+        **({"gaps": gaps} if (gaps := gaps_in(graphs)) else {}),
         "true_saliency": graphs.true_saliency is not None,
         "fingerprint": graphs.fingerprint,
     }  # fmt: skip
@@ -104,13 +106,14 @@ def _twins(graphs: GraphSet, as_json: bool) -> Answer:
 def check(
     data: Data,
     roles: Roles,
+    missing: Missing = None,
     out: Annotated[Path | None, typer.Option("--out", help="Also write a page with plots into this folder.")] = None,
     as_json: Json = False,
 ) -> None:
     """Read a data set, say what it is like, and list everything that is wrong with it."""
     from sargnn.data.check import check, summary
 
-    report = check(data, roles)
+    report = check(data, roles, missing or "flag")
     result: Answer = {"problems": [problem.to_json() for problem in report.problems]}
     if report.left_out:
         listed = [problem.to_json() for problem in report.left_out]

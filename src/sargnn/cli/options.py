@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from sargnn.data.graphs import GraphSet
 
 __all__ = [
-    "Config", "Data", "Device", "Json", "Metric", "Model", "NewRun", "OwnModel", "Part", "Run", "Seed", "Set", "Split",
-    "check_choice", "command_line", "load_noted", "new_folder", "run_folder", "takes_roles",
+    "Config", "Data", "Device", "Json", "Metric", "Missing", "Model", "NewRun", "OwnModel", "Part", "Run", "Seed",
+    "Set", "Split", "check_choice", "command_line", "load_noted", "new_folder", "run_folder", "takes_roles",
 ]  # fmt: skip
 
 
@@ -74,6 +74,14 @@ Metric = Annotated[
     str | None,
     typer.Option(
         "--metric", help="What selects the epoch and stops: loss, last, or a metric such as auroc, f1, rmse, mae."
+    ),
+]
+Missing = Annotated[
+    str | None,
+    typer.Option(
+        "--missing",
+        help="Gaps in attributes: refuse, mean (of the training graphs), or flag, the default: the mean, and a column "
+        "that says where.",
     ),
 ]
 Config = Annotated[Path | None, typer.Option("--config", help="A TOML or JSON file of settings.")]

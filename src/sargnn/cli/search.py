@@ -8,8 +8,21 @@ from typing import Annotated
 import typer
 
 from sargnn.cli.answers import answer
-from sargnn.cli.options import Config, Data, Device, Json, Metric, Model, Seed, Set, load_noted, new_folder, takes_roles
-from sargnn.console import show_steps
+from sargnn.cli.options import (
+    Config,
+    Data,
+    Device,
+    Json,
+    Metric,
+    Missing,
+    Model,
+    Seed,
+    Set,
+    load_noted,
+    new_folder,
+    takes_roles,
+)
+from sargnn.console import note, show_steps
 from sargnn.data.roles import Roles
 
 
@@ -31,18 +44,22 @@ def search(
     trials: Annotated[int, typer.Option("--trials", min=1, help="Trials in all, earlier ones included.")] = 30,
     config: Config = None,
     metric: Metric = None,
+    missing: Missing = None,
     seed: Seed = None,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
     """Search for good hyperparameters on the validation graphs. The study is saved; rerun to continue it."""
+    from sargnn.data.features.encoder import gaps_in_words
     from sargnn.studies.search import Search, read_space
     from sargnn.training.hardware import find_device
     from sargnn.training.progress import monitored
     from sargnn.training.settings import read_settings
 
-    settings, where = read_settings(model, assignments or [], config, seed, metric), find_device(device)
+    settings, where = read_settings(model, assignments or [], config, seed, metric, missing), find_device(device)
     graphs = load_noted(data, roles)
+    for text in gaps_in_words(settings.data, graphs):
+        note(text)
     folder = out or new_folder(f"{graphs.name}-search")
     chosen = read_space(space) if space else None
     study = Search.start(graphs, settings, folder, space=chosen, trials=trials, device=where, task=roles.task)

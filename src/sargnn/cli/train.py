@@ -15,6 +15,7 @@ from sargnn.cli.options import (
     Device,
     Json,
     Metric,
+    Missing,
     Model,
     NewRun,
     Seed,
@@ -46,6 +47,7 @@ def train(
     assignments: Set = None,
     config: Config = None,
     metric: Metric = None,
+    missing: Missing = None,
     seed: Seed = None,
     device: Device = "cpu",
     split: Split = None,
@@ -70,7 +72,8 @@ def train(
     from sargnn.training.settings import read_settings
 
     source = None if start is None else load_model(start, model=model if ":" in (model or "") else None).settings
-    settings, where = read_settings(model, assignments or [], config, seed, metric, source), find_device(device)
+    settings = read_settings(model, assignments or [], config, seed, metric, missing, source)
+    where = find_device(device)
     graphs = load_noted(data, roles)
     if resume and out is None:
         raise InputError("--resume: got no --out, expected the folder of the run to continue")

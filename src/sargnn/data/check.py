@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from sargnn.data.duplicates import duplicates
+from sargnn.data.features.base import check_each
+from sargnn.data.features.given_encodings import MISSING
+from sargnn.data.features.given_inputs import ELEMENTS, gap_problems, gaps_in
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.set_columns import undirected
 from sargnn.data.problems import InputErrors, Problem, Problems
@@ -37,14 +40,16 @@ class CheckReport:
     """Why single graphs were left out; the others can be used."""
 
 
-def check(source: Source, roles: Roles = USUAL) -> CheckReport:
-    """Read ``source`` as :func:`sargnn.load` does, but list all problems instead of raising the first.
+def check(source: Source, roles: Roles = USUAL, missing: str = "flag") -> CheckReport:
+    """Read ``source`` as :func:`sargnn.load` does, but list all problems instead of raising the first. Gaps in
+    attributes are problems where training would refuse them: ``missing`` is ``data.missing``.
 
     >>> from sargnn.data.graphs import pack
     >>> report = check(pack([(1, []), (2, [])], name="dots", y=[0, 0], classes=["a"]))
     >>> [str(problem) for problem in report.problems]
     ["dots: got class 'a' only, expected two or more classes"]
     """
+    check_each((missing,), MISSING, "data.missing")
     problems = Problems()
     try:
         graphs = read(source, problems, roles)
@@ -62,6 +67,8 @@ def check(source: Source, roles: Roles = USUAL) -> CheckReport:
     with inside.caught():
         if graphs.targets is None:
             require_two_classes(graphs)
+    for of in ELEMENTS if missing == "refuse" else ():
+        inside.take(*gap_problems(graphs, of))
     return CheckReport(graphs, inside.found, inside.count, problems.left_out)
 
 
@@ -94,6 +101,7 @@ def summary(graphs: GraphSet) -> dict[str, Any]:
         "edge_labels": list(graphs.edge_label_names[:100]),
         "edge_attributes": _columns(graphs.edge_attributes, graphs.edge_attribute_names),
         "graph_attributes": _columns(graphs.graph_attributes, graphs.graph_attribute_names),
+        **({"gaps": gaps} if (gaps := gaps_in(graphs)) else {}),
         "directed_graphs": int((~undirected(graphs)).sum()),
         "one_node_graphs": int((graphs.sizes == 1).sum()),
         "graphs_without_edges": int((np.diff(graphs.edge_ptr) == 0).sum()),

@@ -114,4 +114,6 @@ def hide_truth(graphs: GraphSet) -> GraphSet:
     columns = graphs.node_attributes.shape[1]
     if columns != 1:
         raise InputError(f"{graphs.name}: got {columns} node attributes, expected only the true saliency")
+    if np.isnan(graphs.node_attributes).any():
+        raise InputError(f"{graphs.name}: got gaps in the true saliency, expected a number for every node")
     return replace(graphs, true_saliency=graphs.node_attributes[:, 0], node_attributes=None)

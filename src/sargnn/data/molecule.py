@@ -109,7 +109,8 @@ def _built(one: GraphSet, symbols: np.ndarray, lenient: bool) -> Any | None:
     columns = [one.node_attribute_names.index(name) for name in WRITTEN if name in one.node_attribute_names]
     given = None
     if one.node_attributes is not None and len(columns) == len(WRITTEN):
-        given = one.node_attributes[:, columns].astype(int)
+        values = one.node_attributes[:, columns]
+        given = values.astype(int) if np.isfinite(values).all() else None
     molecule = Chem.RWMol()
     for atom, symbol in enumerate(symbols.tolist()):
         made = Chem.Atom(symbol)

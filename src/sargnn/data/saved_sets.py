@@ -138,7 +138,8 @@ def _check_lengths(graphs: GraphSet) -> None:
 
 def check_content(graphs: GraphSet, folder: Path | None = None) -> None:
     """Refuse pointers that go back, edges that lead outside their graph or are out of order, codes without a name, and
-    numbers that are not finite; all with their places. ``folder``: where the set is saved."""
+    numbers that are not finite, but for gaps of attributes and targets; all with their places. ``folder``: where the
+    set is saved."""
     checks = _Checks(graphs, folder)
     checks.pointers()
     checks.problems.stop()
@@ -199,7 +200,7 @@ class _Checks:
                 self.refuse(field, f"{codes[row]} in {field}", f"0..{most - 1}", self._graph(each, part.start + row))
 
     def numbers(self, field: str) -> None:
-        """Numbers are finite; a target may be missing."""
+        """Numbers are finite; a target or an attribute may be missing."""
         values = getattr(self.graphs, field)
         if values is None:
             return
@@ -208,7 +209,7 @@ class _Checks:
         for part in _parts(len(values), values[0].size if len(values) else 1):
             some = np.asarray(values[part]).reshape(-1, values[0].size)
             good = np.isfinite(some)
-            if field == "targets":
+            if field == "targets" or field.endswith("_attributes"):
                 good |= np.isnan(some)
             if field == "weights":
                 good &= some > 0

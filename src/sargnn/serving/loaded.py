@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sargnn.console import note
-from sargnn.data.features.encodings import Attributes, Labels
+from sargnn.data.features.given_encodings import Attributes, Labels
 from sargnn.errors import InputError
 from sargnn.serving.graph_inputs import GraphInput
 from sargnn.serving.outcomes import Outcome, Wanted, outcomes_of

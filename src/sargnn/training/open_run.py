@@ -25,6 +25,9 @@ from sargnn.training.trained_model import TrainedModel
 
 __all__ = ["OpenRun", "open_run"]
 
+SHOWN = 5
+"""Attributes that a message names."""
+
 
 @dataclass(frozen=True, eq=False)
 class OpenRun:
@@ -37,15 +40,18 @@ class OpenRun:
     index: np.ndarray
     """int64 [K]: the graphs that were asked for, without those that the model cannot read."""
     reasons: Mapping[int, str]
-    """Of the graphs that were asked for and have labels unknown to the model, which; they are left out, unless the
-    model has learned what to make of unknown labels."""
+    """Of the graphs that were asked for, those that have labels unknown to the model, or gaps in attributes that had
+    none in training. They are left out, unless the model has learned what to make of unknown labels, and does not
+    refuse gaps."""
+    counts: Mapping[str, int]
+    """How many graphs there are, and how many were left out, have unknown labels or new gaps, if any."""
     all_graphs: bool
     """Whether all graphs were asked for."""
 
     @property
     def left_out(self) -> int:
         """How many graphs were asked for that the model cannot read."""
-        return 0 if self.trained.encoder.has_unknown else len(self.reasons)
+        return self.counts.get("left_out", 0)
 
     @property
     def rows(self) -> SourceRows | None:
@@ -62,12 +68,6 @@ class OpenRun:
         """The graphs at ``index``."""
         return self.graphs.subset(self.index)
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many graphs there are, and how many were left out, if any."""
-        what = "unknown_labels" if self.trained.encoder.has_unknown else "left_out"
-        return {"graphs": len(self.index)} | ({what: len(self.reasons)} if self.reasons else {})
-
 
 def open_run(
     run: Path,
@@ -82,7 +82,8 @@ def open_run(
 ) -> OpenRun:
     """Load the model of ``run`` and the graphs of ``data``: all, those of a ``part``, or ``only`` some of these.
 
-    Graphs with labels that the model was not trained on are left out and counted. Graphs that must be ``labelled`` must
+    Graphs with labels that the model was not trained on are left out and counted, and so are those with gaps in their
+    attributes where the model refuses them. Graphs that must be ``labelled`` must
     have the classes of the model; for others a note says which classes it does not know. ``roles`` say what the columns
     of ``data`` are for. ``model`` names the class of a model of one's own, package.module:Class.
 
@@ -104,10 +105,12 @@ def open_run(
     index = _index_of(part, run, trained, graphs)
     if only is not None:
         index = _only(only, graphs, index)
-    reasons = _reasons(trained, graphs, index)
-    if not trained.encoder.has_unknown:
-        index = np.array([g for g in index.tolist() if g not in reasons], np.int64)
-    return OpenRun(run, trained, graphs, index, reasons, part == "all" and only is None)
+    left_out, told = _odd(trained, graphs, index)
+    index = index[~np.isin(index, [*left_out])]
+    counts = {"graphs": len(index), "left_out": len(left_out)} | {what: len(of) for what, of in told.items()}
+    reasons = {graph: why for of in (*told.values(), left_out) for graph, why in of.items()}
+    counts = {what: count for what, count in counts.items() if count or what == "graphs"}
+    return OpenRun(run, trained, graphs, index, reasons, counts, part == "all" and only is None)
 
 
 def _parts_of(run: Path, graphs: GraphSet) -> dict[str, np.ndarray]:
@@ -142,19 +145,35 @@ def _only(wanted: Sequence[int], graphs: GraphSet, index: np.ndarray) -> np.ndar
     return np.array(list(dict.fromkeys(wanted)))
 
 
-def _reasons(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> dict[int, str]:
-    """What the model does not know of some of the graphs at ``index``: labels, by graph. One such graph must not cost
-    all others."""
-    strange, labels = trained.encoder.strange(graphs)
-    left_out = index[strange[index]]
-    if not len(left_out):
-        return {}
-    why = f"labels that the model was not trained on ({shown_some(labels)})"
-    first = f"{why}, first in {graphs.called(int(left_out[0]))}"
-    if trained.encoder.has_unknown:
-        note(f"{len(left_out)} of {len(index)} graphs have {first}: they count as unknown")
-        return dict.fromkeys(left_out.tolist(), why)
-    if len(left_out) == len(index):
-        raise InputError(f"{graphs.name}: got no graph without {first}, expected some")
-    note(f"left out {len(left_out)} of {len(index)} graphs: {first}")
-    return dict.fromkeys(left_out.tolist(), f"got {why}")
+Reasons = dict[int, str]
+"""What the model does not know of some graphs, by their numbers."""
+
+
+def _odd(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> tuple[Reasons, dict[str, Reasons]]:
+    """Of the graphs at ``index`` those that are left out, and those that are read all the same, by what they have. One
+    odd graph must not cost all others."""
+    encoder, out, read = trained.encoder, Reasons(), dict[str, Reasons]()
+    strange, labels = encoder.strange(graphs)
+    lacking, attributes = encoder.new_gaps(graphs)
+    named = ", ".join(attributes[:SHOWN]) + (", ..." if len(attributes) > SHOWN else "")
+    unknown = f"labels that the model was not trained on ({shown_some(labels)})"
+    gaps = f"gaps in attributes that had none in training ({named})"
+    if encoder.refuses_gaps:
+        gaps = f"gaps in attributes, which the model refuses ({named})"
+    for which, why, accepted, field, become in (
+        (strange, unknown, encoder.has_unknown, "unknown_labels", "they count as unknown"),
+        (lacking, gaps, not encoder.refuses_gaps, "new_gaps", "they are read as the mean"),
+    ):
+        found = index[which[index]]
+        if not len(found):
+            continue
+        first = f"{why}, first in {graphs.called(int(found[0]))}"
+        if accepted:
+            note(f"{len(found)} of {len(index)} graphs have {first}: {become}")
+            read[field] = dict.fromkeys(found.tolist(), why)
+            continue
+        out |= dict.fromkeys(found.tolist(), f"got {why}")
+        if len(out) == len(index):
+            raise InputError(f"{graphs.name}: got no graph without {first}, expected some")
+        note(f"left out {len(found)} of {len(index)} graphs: {first}")
+    return out, read

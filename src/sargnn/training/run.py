@@ -137,6 +137,10 @@ class TrainingRun:
             if start_from is not None:
                 told, origin["anew"] = transfer.start_from(trained, start_from)
                 notes += told
+            lacking, attributes = trained.encoder.new_gaps(graphs)
+            if lacking.any():
+                without = f"{', '.join(attributes[:5])}, which the training graphs have not"
+                notes.append(f"{int(lacking.sum())} graphs that are held out have gaps in {without}: read as the mean")
         else:
             trained = _same_run(resumed, graphs, settings, fold, origin)
             origin["anew"] = model_folder.read_training(resumed).get("anew", [])

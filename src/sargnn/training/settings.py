@@ -94,9 +94,11 @@ def read_settings(
     file: Path | None = None,
     seed: int | None = None,
     metric: str | None = None,
+    missing: str | None = None,
     source: Settings | None = None,
 ) -> Settings:
-    """Settings from the command line: defaults, the file, then ``--model``, ``--set``, ``--seed`` and ``--metric``.
+    """Settings from the command line: defaults, the file, then ``--model``, ``--set``, ``--seed``, ``--metric``
+    and ``--missing``.
 
     Of a ``source`` that is fine-tuned, the model and its inputs take the place of the defaults.
 
@@ -116,6 +118,8 @@ def read_settings(
         values["training.seed"] = seed
     if metric is not None:
         values["training.monitor"] = metric
+    if missing is not None:
+        values["data.missing"] = missing
     return Settings.of(model or name, values)
 
 

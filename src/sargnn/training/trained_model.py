@@ -134,6 +134,10 @@ class TrainedModel:
         if strange.any() and not self.encoder.has_unknown:
             some = ", ".join(map(shown, labels[:5]))
             warnings.warn(f"{int(strange.sum())} graphs have labels unknown to the model: {some}", stacklevel=3)
+        lacking, attributes = self.encoder.new_gaps(graphs)
+        if lacking.any() and not self.encoder.refuses_gaps:
+            which = f"{', '.join(attributes[:5])}, which had none in training"
+            warnings.warn(f"{int(lacking.sum())} graphs have gaps in {which}: read as the mean", stacklevel=3)
         if problems.left_out:
             some = f"left out {len(problems.left_out)} of {len(graphs) + len(problems.left_out)} graphs"
             warnings.warn(f"{some}, first: {problems.left_out[0]}", stacklevel=3)

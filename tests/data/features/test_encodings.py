@@ -152,8 +152,8 @@ def test_a_config_refuses_nonsense_and_names_the_field(config: dict[str, Any], m
         ({"node_attributes": np.zeros((4, 0))}, "got no node attributes, .* in molecules"),
         ({"node_attributes": None}, "got no node attributes, expected numbers for every node, in molecules"),
         (
-            {"node_attributes": [[0, 0], [0, 0], [0, 0], [0, np.nan]]},
-            r"got nan as attribute 1 in graph 1 \(node 0\) of molecules, expected a finite number",
+            {"node_attributes": [[0, 0], [0, 0], [0, 0], [0, -np.inf]]},
+            r"got -inf as attribute 1 in graph 1 \(node 0\) of molecules, expected a finite number",
         ),
     ],
 )
@@ -243,9 +243,9 @@ def test_graphs_without_edges_miss_no_edge_inputs() -> None:
             r"got inf as attribute 0 in graph 0 \(edge 2 -> 1\) of molecules, expected a finite number",
         ),
         (
-            {"graph_attributes": np.array([[1], [np.nan]], np.float32)},
+            {"graph_attributes": np.array([[1], [np.inf]], np.float32)},
             {"graph_encodings": ("attributes",)},
-            "got nan as attribute 0 in graph 1 of molecules, expected a finite number",
+            "got inf as attribute 0 in graph 1 of molecules, expected a finite number",
         ),
     ],
 )  # fmt: skip

@@ -49,7 +49,8 @@ def test_a_column_that_is_constant_in_every_piece_but_not_in_all_has_a_deviation
     monkeypatch.setattr(set_chunks, "CELLS", 1)
     graphs = undirected((1, []), (3, []), node_attributes=[[5.0, 1.0], [9.0, 1.0], [9.0, 1.0], [9.0, 1.0]])
     [attributes] = Encoder.fit(DataConfig(("attributes",)), graphs).encodings
-    assert vars(attributes) == {"mean": (8.0, 1.0), "std": (np.sqrt(3.0), 0.0), "of": "node", "names": ()}
+    moments_of_both = {"mean": (8.0, 1.0), "std": (np.sqrt(3.0), 0.0), "of": "node", "names": ()}
+    assert vars(attributes) == {**moments_of_both, "missing": "flag", "gaps": ()}
 
 
 def test_moments_by_hand_whatever_the_chunks() -> None:

@@ -75,7 +75,34 @@ def test_a_missing_value_is_named_by_graph_node_and_field() -> None:
     with pytest.raises(InputError) as error:
         load(graphs)
     assert [str(problem) for problem in error.value.problems] == [
-        "got no value in 'mass' of node 2, expected one for every node, in graph 1",
         "got no value in 'bond' of edge 1 - 2, expected one for every edge, in graph 0",
         "got no value in 'bond' of edge 2 - 1, expected one for every edge, in graph 0",
     ]
+
+
+def test_a_missing_number_is_a_gap_also_where_a_whole_chunk_lacks_the_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = [labelled(nx.path_graph(2), g % 2) for g in range(7)]
+    for g in (2, 3, 6):
+        graphs[g].nodes[1]["mass"] = float(g)
+        graphs[g].edges[0, 1]["length"] = g / 2
+        graphs[g].graph["energy"] = None if g == 3 else g
+    whole = load(graphs)
+    nan = float("nan")
+    np.testing.assert_array_equal(whole.node_attributes[:, 0], [nan] * 5 + [2, nan, 3, nan, nan, nan, nan, nan, 6])
+    np.testing.assert_array_equal(whole.edge_attributes[:, 0], [nan] * 4 + [1, 1, 1.5, 1.5] + [nan] * 4 + [3, 3])
+    np.testing.assert_array_equal(whole.graph_attributes[:, 0], [nan, nan, 2, nan, nan, nan, 6])
+    for size in (1, 2, 3):
+        monkeypatch.setattr("sargnn.data.io.assembler.CHUNK", size)
+        assert load(graphs).fingerprint == whole.fingerprint
+
+
+def test_a_list_that_is_missing_is_a_gap_and_one_that_is_too_short_is_not() -> None:
+    graph = labelled(nx.path_graph(3))
+    graph.nodes[0]["pos"], graph.nodes[2]["pos"] = [1, 2], [3, None]
+    np.testing.assert_array_equal(load([graph]).node_attributes, [[1, 2], [np.nan, np.nan], [3, np.nan]])
+    graph.nodes[1]["pos"] = [1]
+    with pytest.raises(InputError, match="got a list of 1 in 'pos_1' of node 1, expected 2 numbers, as in others"):
+        load([graph])
+    graph.nodes[1]["pos"] = 1.5
+    with pytest.raises(InputError, match="got a number in 'pos_0' of node 1, expected a list of 2, as in others"):
+        load([graph])

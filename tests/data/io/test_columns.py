@@ -82,9 +82,9 @@ def test_numbers_and_texts_in_different_parts() -> None:
 
 
 def test_a_text_among_numbers_is_a_problem_and_a_number_among_texts_is_not() -> None:
-    made = column(["1", "2"], ["NA", "3"], cells=True)
+    made = column(["1", "2"], ["many", "3"], cells=True)
     assert made.is_numeric
-    assert complaints(made) == ["row 0: got 'NA', expected a number, as most others are"]
+    assert complaints(made) == ["row 0: got 'many', expected a number, as most others are"]
     made = column(["1", "A", "B"], cells=True)
     assert complaints(made) == []
     assert made.categories()[1] == ("1", "A", "B")
@@ -93,10 +93,11 @@ def test_a_text_among_numbers_is_a_problem_and_a_number_among_texts_is_not() -> 
 @pytest.mark.parametrize(
     ("values", "options", "said"),
     [
-        ([1, None, 2], {}, "got no value, expected one for every node"),
-        ([1.0, float("nan")], {}, "got no value, expected one for every node"),
+        ([1, None, 2], {"kind": "numbers"}, "got no value, expected one for every node"),
+        ([1.0, float("nan")], {"kind": "numbers"}, "got no value, expected one for every node"),
+        ([1, "nan"], {"kind": "numbers"}, "got 'nan', expected a number"),
         (["a", "", "b"], {}, "got no value, expected one for every node"),
-        (["1", "", "2"], {"cells": True}, "got no value, expected one for every node"),
+        (["1", "", "a"], {"cells": True}, "got no value, expected one for every node"),
         (["a", float("nan")], {"kind": "categories"}, "got no value, expected one for every node"),
         ([1.0, float("inf")], {}, "got inf, expected a finite number"),
         ([1, 1e39], {}, "got 1e+39, expected a finite number"),
@@ -114,8 +115,52 @@ def test_what_has_no_meaning_is_named(values: list[Any], options: dict[str, Any]
     assert found[0].split(": ", 1)[1] == said
 
 
+@pytest.mark.parametrize(
+    ("parts", "options"),
+    [
+        ([[1, None, 2]], {}),
+        ([[1, float("nan"), 2]], {}),
+        ([["1", "", "2"]], {"cells": True}),
+        ([["1", "nan", "2"]], {"cells": True}),
+        ([["1", "-nan", "2"]], {"cells": True}),
+        ([["1", "NA", "2"]], {"cells": True}),
+        ([["1"], [" ", "2"]], {"cells": True}),
+        ([["1"], ["NaN"], ["2"]], {"cells": True}),
+        ([[1], [None], [2]], {}),
+        ([[1, "N/A", 2]], {}),
+    ],
+)
+def test_a_number_that_is_missing_is_a_gap(parts: list[list[Any]], options: dict[str, Any]) -> None:
+    made = column(*parts, **options)
+    assert made.is_numeric
+    assert complaints(made) == []
+    assert made.numbers().tobytes() == np.array([1, np.nan, 2], np.float32).tobytes()  # one kind of NaN alone
+
+
+def test_a_column_that_comes_late_and_one_of_gaps_alone() -> None:
+    late = Column("c", "node")
+    late.skip(2, Problem("no value"))
+    late.add([5], tell)
+    assert complaints(late) == []
+    np.testing.assert_array_equal(late.numbers(), [np.nan, np.nan, 5])
+    late = Column("c", "node")
+    late.skip(2, Problem("no value"))
+    late.add(["a"], tell)
+    assert (late.check().count, complaints(late)[0]) == (2, "no value")
+    nothing = column([None, None], [float("nan")])
+    assert nothing.is_numeric
+    assert np.isnan(nothing.numbers()).all()
+    assert not column([None, {}]).is_numeric
+
+
+def test_what_stands_for_nothing_is_a_category_among_texts() -> None:
+    assert column(["C", "NA", "nan"], cells=True).categories()[1] == ("C", "NA", "nan")
+    assert column(["1", "2", "NA", "NA", "b"], cells=True).categories()[1] == ("1", "2", "NA", "b")
+    assert column(["NA", "NA"], cells=True).categories()[1] == ("NA",)
+
+
 def test_all_problems_are_counted_and_some_are_kept() -> None:
-    made = column([None] * 5000 + [1] * 6000)
+    made = column([None] * 5000 + ["a"] * 6000)
     assert (made.check().count, len(made.check().found)) == (5000, 1000)
 
 

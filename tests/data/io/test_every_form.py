@@ -12,6 +12,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from sargnn.data.features.given_inputs import gaps_in
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.convert import FORMS, convert
 from sargnn.data.sources import load
@@ -181,6 +182,32 @@ def test_one_prediction(graphs: GraphSet, tmp_path: Path) -> None:
         found = trained.predict(load(path))
         assert np.array_equal(found.probabilities, expected.probabilities)
         assert np.array_equal(found.saliency, expected.saliency)
+
+
+def with_gaps(graphs: list[nx.Graph]) -> list[nx.Graph]:
+    """The same without some numbers of nodes, edges and graphs: one node, one edge, one graph, and all of graph 4."""
+    del graphs[0].nodes[1]["mass"]
+    for _, row in graphs[4].nodes(data=True):
+        del row["mass"]
+    del graphs[1].edges[0, 1]["length"]
+    del graphs[7].graph["energy"]
+    return graphs
+
+
+@pytest.mark.parametrize("form", [*WRITERS, *(f"converted to {form}" for form in FORMS)])
+def test_gaps_survive_every_form(form: str, tmp_path: Path) -> None:
+    graphs, to = load(with_gaps(networkx_graphs())), form.removeprefix("converted to ")
+    assert graphs.notes == ()
+    gaps = {"node attribute 'mass'": 4, "edge attribute 'length'": 2, "graph attribute 'energy'": 1}
+    assert gaps_in(graphs) == gaps
+    if to in WRITERS:
+        again = load(WRITERS[to](tmp_path, with_gaps(networkx_graphs())))
+    else:
+        path = tmp_path / ("x.jsonl" if to == "jsonl" else "x")
+        assert convert(graphs, path, to) == []
+        again = load(path)
+    assert again.fingerprint == graphs.fingerprint
+    assert list(gaps_in(again).values()) == list(gaps.values())
 
 
 def targeted(graphs: list[nx.Graph]) -> list[nx.Graph]:

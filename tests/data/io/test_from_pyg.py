@@ -158,9 +158,13 @@ PYG_FAULTS: dict[str, tuple[list[Any], str]] = {
         [ring(3, y=0, x=torch.ones(3, 4)), ring(4, y=0, x=torch.ones(4, 5))],
         "graphs: got x of shape (4, 5), expected (4, 4), in graph 1",
     ),
-    "nan in x": (
-        [ring(3, y=0, x=torch.ones(3, 2)), ring(2, y=0, x=torch.tensor([[1, 1], [1, nan]]))],
-        "graphs: x[1]: got nan in column 2, expected a finite number, in graph 1",
+    "inf in x": (
+        [ring(3, y=0, x=torch.ones(3, 2)), ring(2, y=0, x=torch.tensor([[1, 1], [1, float("inf")]]))],
+        "graphs: x[1]: got inf in column 2, expected a finite number, in graph 1",
+    ),
+    "nan in the true saliency": (
+        [ring(2, y=0, true_saliency=torch.tensor([1, nan]))],
+        "graphs: true_saliency[1]: got nan in column 1, expected a finite number, in graph 0",
     ),
 }
 

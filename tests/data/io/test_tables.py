@@ -89,7 +89,7 @@ def test_parts_on_disk_make_no_difference(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_problem_in_a_part_still_knows_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = big_trio(tmp_path / "x", 60)
     lines = (folder / "nodes.csv").read_text().splitlines()
-    lines[400] = lines[400].rsplit(",", 1)[0] + ","
+    lines[400] = lines[400].rsplit(",", 1)[0] + ",heavy"
     (folder / "nodes.csv").write_text("\n".join(lines))
     monkeypatch.setattr(tables, "PART", 500)
     with pytest.raises(InputErrors) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -14,18 +15,20 @@ from sargnn.data.features.encodings import (
     ENCODINGS,
     GIVEN,
     GRAPH_ENCODINGS,
-    Attributes,
     DataConfig,
     Degree,
-    Labels,
 )  # fmt: skip
-from sargnn.data.features.given_inputs import given_inputs
+from sargnn.data.features.given_encodings import Attributes, Labels
+from sargnn.data.features.given_inputs import ELEMENTS, attribute_called, given_inputs
 from sargnn.data.graphs import GraphSet
 from sargnn.data.problems import shown
 from sargnn.data.set_chunks import Element, SetChunks
 from sargnn.errors import InputError
 
-__all__ = ["Encoder"]
+__all__ = ["Encoder", "gaps_in_words"]
+
+LISTED = 5
+"""Attributes that a note names."""
 
 EVERY: dict[str, type[Encoding]] = {**ENCODINGS, **GRAPH_ENCODINGS}
 
@@ -74,7 +77,8 @@ class Encoder:
         edge_names = _chosen(config.edge_encodings, of_each_edge)
         of_edges = tuple(GIVEN[name].fit(config, training, "edge") for name in edge_names)
         of_graphs = tuple(_fit_graphs(GRAPH_ENCODINGS[name], config, training) for name in config.graph_encodings)
-        return cls(encodings, notes, of_edges, of_graphs)
+        filled = _filled_in_words(graphs, (*encodings, *of_edges, *of_graphs))
+        return cls(encodings, notes + filled, of_edges, of_graphs)
 
     @cached_property
     def feature_names(self) -> tuple[str, ...]:
@@ -151,6 +155,24 @@ class Encoder:
             which, labels = which | found, [*labels, *names]
         return which, labels
 
+    @property
+    def refuses_gaps(self) -> bool:
+        """Whether graphs with gaps in their attributes cannot be read."""
+        return any(encoding.missing == "refuse" for encoding in self._attributes)
+
+    @property
+    def _attributes(self) -> list[Attributes]:
+        return _attributes_in((*self.encodings, *self.edge_encodings, *self.graph_encodings))
+
+    def new_gaps(self, graphs: GraphSet) -> tuple[np.ndarray, list[str]]:
+        """bool [G], which graphs have gaps in attributes that had none in the training graphs; these attributes."""
+        which = np.zeros(len(graphs), bool)
+        attributes: list[str] = []
+        for encoding in self._attributes:
+            found, names = encoding.new_gaps(graphs)
+            which, attributes = which | found, [*attributes, *names]
+        return which, attributes
+
     def encode_edges(self, graphs: GraphSet) -> np.ndarray:
         """float32 [E, F_e]: the inputs of every edge, in the order of ``graphs.edges``."""
         return _side_by_side(self.edge_encodings, graphs, graphs.num_edges)
@@ -183,6 +205,34 @@ class Encoder:
 
 def _fit_graphs(kind: type[Encoding], config: DataConfig, training: SetChunks) -> Encoding:
     return kind.fit(config, training, "graph") if issubclass(kind, Attributes) else kind.fit(config, training)
+
+
+def gaps_in_words(config: DataConfig, graphs: GraphSet) -> tuple[str, ...]:
+    """What becomes of gaps in the attributes that are inputs, if there are any; refused if that is the rule."""
+    training = SetChunks(graphs)
+    wanted = config.encodings, config.edge_encodings, config.graph_encodings
+    used = [
+        Attributes.fit(config, training, of)
+        for of, names in zip(ELEMENTS, wanted, strict=True)
+        if {"auto", "attributes"} & {*names} and "attributes" in given_inputs(graphs, of)
+    ]
+    return _filled_in_words(graphs, used)
+
+
+def _filled_in_words(graphs: GraphSet, encodings: Sequence[Encoding]) -> tuple[str, ...]:
+    """One line on the attributes that have gaps in the training graphs, if any."""
+    found = [encoding for encoding in _attributes_in(encodings) if encoding.gaps]
+    names = [attribute_called(graphs, encoding.of, column) for encoding in found for column in encoding.gaps]
+    if not names:
+        return ()
+    some = ", ".join(names[:LISTED]) + (f", ... {len(names)} in all" if len(names) > LISTED else "")
+    missing = found[0].missing
+    flags = ", each with a column that says where" if missing == "flag" else ""
+    return (f"{graphs.name} has gaps in {some}: they are read as the mean{flags} (data.missing={missing})",)
+
+
+def _attributes_in(encodings: Sequence[Encoding]) -> list[Attributes]:
+    return [encoding for encoding in encodings if isinstance(encoding, Attributes)]
 
 
 def _chosen(names: tuple[str, ...], found: tuple[str, ...]) -> list[str]:

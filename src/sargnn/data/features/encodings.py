@@ -4,7 +4,8 @@ Encodings of nodes:
 
 ====================  ======================================================================================
 ``labels``            one-hot of the node label, matched by name
-``attributes``        node attributes, each standardised by the mean and deviation of the training nodes
+``attributes``        node attributes, each standardised by the mean and deviation of the training nodes; gaps are the
+                      mean, and have a column that says where
 ``degree``            one-hot of the degree 0..max; higher degrees share the last column
 ``degree-scalar``     the degree, standardised on the training nodes
 ``constant``          one
@@ -22,7 +23,6 @@ molecules :mod:`sargnn.data.features.molecule_encodings`. The true saliency of a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -35,21 +35,15 @@ from sargnn.data.features.component_features import (
     substructure_counts,
 )  # fmt: skip
 from sargnn.data.features.degree_profiles import COLUMNS
-from sargnn.data.features.given_inputs import given_attributes, given_labels
+from sargnn.data.features.given_encodings import MISSING, Attributes, Labels, Missing
 from sargnn.data.features.molecule_encodings import Descriptors, Morgan
 from sargnn.data.features.standardisation import moments, over_deviation
 from sargnn.data.features.substructures import PATTERNS
 from sargnn.data.graphs import GraphSet
-from sargnn.data.problems import shown
-from sargnn.data.set_chunks import Element, SetChunks
+from sargnn.data.set_chunks import SetChunks
 from sargnn.errors import InputError
 
 __all__ = ["ENCODINGS", "GRAPH_ENCODINGS", "DataConfig"]
-
-LISTED = 20
-"""Names that a message has."""
-FARTHEST = 1e4
-"""Deviations from the mean up to which an attribute is read: far beyond, networks overflow."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +59,9 @@ class DataConfig:
     rare_labels: int = 0
     """Node and edge labels of fewer training graphs share a column ``unknown``, where labels that come up later go too;
     0: no such column, and graphs with labels that come up later are left out."""
+    missing: Missing = "flag"
+    """What to make of gaps in attributes: ``refuse`` them, read the ``mean`` of the training graphs, or the mean with a
+    column, ``flag``, of 0 and 1 for each attribute that has gaps in the training graphs."""
     walk_steps: int = 8
     """Columns of ``random-walk``: return probabilities after 2..walk_steps + 1 steps."""
     laplacian_vectors: int = 8
@@ -86,6 +83,7 @@ class DataConfig:
         check_each(self.edge_encodings, ("auto", *GIVEN), "data.edge_encodings", once=True)
         check_each(self.graph_encodings, tuple(GRAPH_ENCODINGS), "data.graph_encodings", once=True)
         check_number("data.rare_labels", self.rare_labels, 0)
+        check_each((self.missing,), MISSING, "data.missing")
         check_number("data.walk_steps", self.walk_steps, 1)
         check_columns("data.walk_steps", self.walk_steps)
         check_columns("data.max_degree", self.max_degree or 0)
@@ -95,105 +93,6 @@ class DataConfig:
         if not self.substructures:
             raise InputError("data.substructures: got none, expected at least one")
         check_each(self.substructures, PATTERNS, "data.substructures")
-
-
-@dataclass(frozen=True)
-class Labels(Encoding):
-    """One-hot of the label, matched by name: another file may number its labels differently."""
-
-    names: tuple[str, ...]
-    of: Literal["node", "edge"] = "node"
-    rare: int = 0
-    """Labels of fewer training graphs share the last column with those never seen; 0: there is no such column, and a
-    label without a name is in none of the columns."""
-
-    def __post_init__(self) -> None:
-        if not self.names or len(set(self.names)) < len(self.names):
-            raise InputError(f"names: got {shown(list(self.names), 80)}, expected one or more, each once")
-        check_columns("labels", len(self.names))
-
-    @classmethod
-    def fit(cls, config: DataConfig, training: SetChunks, of: Literal["node", "edge"] = "node") -> Labels:
-        # All names of the set, seen in training or not: a rare label must not make a test graph unreadable.
-        names = max((given_labels(training.graphs, of, rows)[1] for rows in training.rows(of)), key=len)
-        if config.rare_labels:
-            graphs_of = _graphs_of_labels(training, of, len(names))
-            names = tuple(name for name, count in zip(names, graphs_of, strict=True) if count >= config.rare_labels)
-        return cls(names, of, config.rare_labels)
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return (*(f"label {name}" for name in self.names), *(["label unknown"] if self.rare else []))
-
-    def encode(self, graphs: GraphSet) -> np.ndarray:
-        columns, _, _ = self._columns(graphs)
-        out = np.zeros((len(columns), len(self.feature_names)), np.float32)
-        known = columns >= 0
-        out[known, columns[known]] = 1
-        out[~known, len(self.names) :] = 1
-        return out
-
-    def strange(self, graphs: GraphSet) -> tuple[np.ndarray, list[str]]:
-        """bool [G], which graphs have labels without a column of their own, and these labels."""
-        names, starts = getattr(graphs, f"{self.of}_label_names"), getattr(graphs, f"{self.of}_ptr")
-        known = names and set(names) <= set(self.names)  # as it nearly always is: then no row need be looked at
-        if known or not starts[-1]:
-            return np.zeros(len(graphs), bool), []
-        columns, own_codes, own_names = self._columns(graphs)
-        rows = np.flatnonzero(columns < 0)
-        owner = np.searchsorted(starts, rows, "right") - 1
-        return np.isin(np.arange(len(graphs)), owner), [own_names[code] for code in np.unique(own_codes[rows])]
-
-    def _columns(self, graphs: GraphSet) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-        """int64: the column of every node or edge, -1 where its label has none; its own code, and what codes mean."""
-        own_codes, own_names = given_labels(graphs, self.of)
-        column = {name: i for i, name in enumerate(self.names)}
-        return np.array([column.get(name, -1) for name in own_names], np.int64)[own_codes], own_codes, own_names
-
-
-@dataclass(frozen=True)
-class Attributes(Encoding):
-    """Attributes, each less its mean over its deviation on the training nodes (edges, graphs), clipped to
-    :data:`FARTHEST` deviations, which none of a hundred million training nodes can reach."""
-
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
-    of: Element = "node"
-    names: tuple[str, ...] = ()
-    """What the columns are called, where that is known: other graphs may have them in another order, or have more."""
-
-    def __post_init__(self) -> None:
-        if len(self.mean) != len(self.std) or not self.mean:
-            raise InputError(f"got {len(self.mean)} means and {len(self.std)} deviations, expected as many")
-        if len(self.names) not in (0, len(self.mean)):
-            raise InputError(f"got {len(self.names)} names, expected {len(self.mean)}")
-        check_columns("attributes", len(self.mean))
-        check_number("std", min(self.std), 0)
-
-    @classmethod
-    def fit(cls, config: DataConfig, training: SetChunks, of: Element = "node") -> Attributes:
-        found = moments(given_attributes(training.graphs, of, rows) for rows in training.rows(of))
-        return cls(*found, of, getattr(training.graphs, f"{of}_attribute_names"))
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return tuple(f"attribute {i}" for i in range(len(self.mean)))
-
-    def encode(self, graphs: GraphSet) -> np.ndarray:
-        values = given_attributes(graphs, self.of)
-        own = getattr(graphs, f"{self.of}_attribute_names")
-        if self.names and own and own != self.names:
-            values = values[:, self._places(own, graphs.name)]
-        if values.shape[1] != len(self.mean):
-            raise InputError(f"got {values.shape[1]} {self.of} attributes, expected {len(self.mean)}, in {graphs.name}")
-        return np.asarray(np.clip(over_deviation(values - self.mean, self.std), -FARTHEST, FARTHEST))
-
-    def _places(self, own: tuple[str, ...], where: str) -> list[int]:
-        """Where each column stands among those of other graphs; refused where they lack one."""
-        if missing := [name for name in self.names if name not in own]:
-            got, expected = ", ".join(map(shown, own[:LISTED])), ", ".join(map(shown, missing[:LISTED]))
-            raise InputError(f"got {self.of} attributes {got}, expected {expected} among them, in {where}")
-        return [own.index(name) for name in self.names]
 
 
 @dataclass(frozen=True)
@@ -379,17 +278,6 @@ GRAPH_ENCODINGS: dict[str, type[Attributes] | type[Descriptors] | type[Morgan]] 
     "attributes": Attributes, "descriptors": Descriptors, "morgan": Morgan,
 }  # fmt: skip
 """Encodings of whole graphs."""
-
-
-def _graphs_of_labels(training: SetChunks, of: Literal["node", "edge"], labels: int) -> np.ndarray:
-    """int64 [labels]: in how many training graphs each label is."""
-    counts = np.zeros(labels, np.int64)
-    starts = getattr(training.graphs, f"{of}_ptr")
-    for rows in training.rows(of):
-        owner = np.searchsorted(starts, rows, "right") - 1
-        codes = given_labels(training.graphs, of, rows)[0]
-        counts += np.bincount(np.unique(np.stack([owner, codes]), axis=1)[1], minlength=labels)
-    return counts
 
 
 def _one_hot(codes: np.ndarray, width: int) -> np.ndarray:

@@ -27,11 +27,11 @@ from typing import Any
 import numpy as np
 
 from sargnn.data.graphs import GraphSet, pointers, sort_edges
-from sargnn.data.io.columns import Column, GrowingArray, natural_order, text_of
+from sargnn.data.io.columns import Column, GrowingArray, Unreadable, natural_order, text_of
 from sargnn.data.io.graph_fields import GraphFields
 from sargnn.data.io.graph_records import NAME_LENGTH, ChunkColumns, GraphChunk, Record, chunk_of
 from sargnn.data.origin import Origin, SourceRows
-from sargnn.data.problems import Problem, Problems, merged_note, shown
+from sargnn.data.problems import Problem, Problems, kind_of, merged_note, shown
 from sargnn.data.roles import USUAL, Roles
 
 __all__ = ["Assembler", "assemble_records"]
@@ -87,7 +87,7 @@ class Assembler:
         self.graphs = 0
         """Number added so far."""
         self._columns: dict[str, dict[str, Column]] = {"graph": {}, "node": {}, "edge": {}}
-        self._first: dict[str, Row] = {}
+        self._added: dict[str, tuple[int, Row]] = {}
         """The first row of all (see :meth:`_row`), for when its chunk is gone."""
         self._sizes: list[np.ndarray] = []
         self._edge_counts: list[np.ndarray] = []
@@ -131,21 +131,20 @@ class Assembler:
     def _add_columns(
         self, each: str, rows: ChunkColumns, columns: Mapping[str, Sequence[Any]], keep: np.ndarray | None = None
     ) -> None:
-        """Add a chunk's columns; a column must be in every chunk that has rows, or in none."""
+        """Add a chunk's columns; a column that another chunk has, or had, has gaps here, or there."""
         if not len(rows.graph):
             return
-        columns = dict(_flat(columns))
         known = self._columns[each]
-        for name in sorted(known.keys() - columns.keys()):
-            known[name].problems.take([self._tell(rows, name, 0, *known[name].missing)])
+        columns = {name: [None] * len(rows.graph) for name in sorted(known)} | dict(_flat(columns))
+        before, first = self._added.get(each, (0, self._row(rows, 0)))
         for name, values in columns.items():
             if name not in known:
                 kind = {"label": "categories", "true_saliency": "numbers"}.get(name)
                 known[name] = Column(name, each, kind, cells=self.cells)
-                if each in self._first:
-                    known[name].problems.take([_problem(self._first[each], name, *known[name].missing)])
+                if each in self._added:
+                    known[name].skip(before, _problem(first, name, "no value", f"one for every {each}"))
             known[name].add(values, partial(self._tell, rows, name), keep)
-        self._first.setdefault(each, self._row(rows, 0))
+        self._added[each] = before + (len(rows.graph) if keep is None else len(keep)), first
 
     def _tell(self, rows: ChunkColumns, name: str, row: int, got: str, expected: str) -> Problem:
         return _problem(self._row(rows, row), name, got, expected)
@@ -223,7 +222,8 @@ def _problem(row: Row, name: str, got: str, expected: str) -> Problem:
 
 
 def _flat(columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Columns of single values: a list of numbers in ``x`` becomes ``x_0``, ``x_1``, ..."""
+    """Columns of single values: a list of numbers in ``x`` becomes ``x_0``, ``x_1``, ... A list that is missing is a
+    gap in each; one of another length is not."""
     for name, values in columns.items():
         if not {type(value) for value in values} - {str, int, float, bool, type(None)}:
             yield name, values
@@ -234,8 +234,16 @@ def _flat(columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Sequence[
             yield name, plain
             continue
         for i in range(longest):
-            lists = (value if isinstance(value, list | tuple) else () for value in plain)
-            yield f"{name}_{i}", [value[i] if i < len(value) else None for value in lists]
+            yield f"{name}_{i}", [_at(value, i, longest) for value in plain]
+
+
+def _at(value: Any, i: int, length: int) -> Any:
+    """Number ``i`` of a list of that ``length``."""
+    if value is None or value != value:
+        return None
+    if isinstance(value, list | tuple):
+        return value[i] if i < len(value) else Unreadable(f"a list of {len(value)}", f"{length} numbers, as in others")
+    return Unreadable(kind_of(value), f"a list of {length}, as in others")
 
 
 def _names(names: Sequence[str] | None, sizes: np.ndarray) -> np.ndarray | None:

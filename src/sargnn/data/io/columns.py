@@ -5,6 +5,8 @@ categories, named by their text, in their natural order. Every form of file foll
 are the same set however they came:
 
 - numbers are ``float32``; true and false are 1 and 0;
+- a number that is missing is a gap, which is NaN; so is what programs write for it, such as NA; a missing category is a
+  problem;
 - a category that is a number is written the shortest way: ``7``, ``7.0`` and ``007`` are one category, ``7``;
 - categories are sorted with numbers by value, ``-1 < 7 < 10``, and before texts, ``C2 < C10``.
 """
@@ -21,12 +23,18 @@ import numpy as np
 
 from sargnn.data.problems import MOST, Problem, Problems, kind_of, shown
 
-__all__ = ["Column", "GrowingArray", "natural_order", "text_of"]
+__all__ = ["Column", "GrowingArray", "Unreadable", "is_given", "natural_order", "text_of"]
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 PIECES = re.compile(r"[0-9]+|[^0-9]+")
 BOOLEANS = {"true": 1.0, "false": 0.0}
+
+NOTHING = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+    "NULL", "None", "n/a", "null",
+)  # fmt: skip
+"""What stands for a missing value, as in pandas: a file and the data frame that is read from it are the same set."""
 
 CATEGORIES = 100_000
 """Distinct texts that a column may have; more are names of things, not categories."""
@@ -53,6 +61,16 @@ def text_of(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
         value = int(value)
     return str(value)
+
+
+def is_given(text: str) -> bool:
+    """Whether a cell holds a value: an empty one does not, nor does what programs write for a missing one.
+
+    >>> is_given("7"), is_given(" "), is_given("NaN"), is_given("NA")
+    (True, False, False, False)
+    """
+    text = text.strip()
+    return text not in NOTHING and text.lower() != "nan"
 
 
 def natural_order(text: str) -> tuple[Any, ...]:
@@ -116,7 +134,7 @@ class GrowingArray:
         return self._array[start : self._length]
 
 
-class _Unreadable(NamedTuple):
+class Unreadable(NamedTuple):
     """Stands for a value that is neither a number nor a text."""
 
     got: str
@@ -145,8 +163,11 @@ class Column:
         """NaN where there is none; as long as needed, and so are the codes, which are -1 there."""
         self._codes = GrowingArray(np.int32)
         self._codes_of: dict[str, int] = {}
-        self._count = {"number": 0, "text": 0}
+        self._count = {"number": 0, "text": 0, "word": 0, "strange": 0}
+        """Texts count as words too where they stand for a missing value among numbers."""
         self._suspects: list[Problem] = []
+        self._gaps = Problems()
+        """Values that are missing, which is a problem among categories only."""
         self.problems = Problems()
 
     def add(self, values: Sequence[Any], tell: Tell, rows: np.ndarray | None = None) -> None:
@@ -158,14 +179,19 @@ class Column:
             meaning = {value: self._meaning(value) for value in dict.fromkeys(values)}
             numbers, codes = self._look_up(values, meaning, tell)
         else:
-            self._count["number"] += len(numbers)
+            self._count["number"] += len(numbers) - self._take_gaps(np.isnan(numbers), tell)
         if numbers is not None:
-            self._require_finite(numbers, codes, tell)
+            self._require_finite(numbers, tell)
         for array, part, nothing in ((self._numbers, numbers, np.nan), (self._codes, codes, -1)):
             if part is not None:
                 self._fill_up(array, nothing)
                 array.extend(part if rows is None else part[rows])
         self._rows += len(values) if rows is None else len(rows)
+
+    def skip(self, rows: int, first: Problem) -> None:
+        """Rows that came before this column did have no value; the first of them is a problem where that is one."""
+        self._gaps.take([first], rows)
+        self._rows += rows
 
     def _as_numbers(self, values: Sequence[Any]) -> np.ndarray | None:
         """float64 [R], if every value is a number."""
@@ -179,9 +205,9 @@ class Column:
             pass
         return None
 
-    def _meaning(self, value: Any) -> float | str | _Unreadable | None:
+    def _meaning(self, value: Any) -> float | str | Unreadable | None:
         """A number, the text of a category, what cannot be read, or None for a missing value."""
-        if isinstance(value, _Unreadable) or value is None:
+        if isinstance(value, Unreadable) or value is None:
             return value
         if isinstance(value, str):
             text = value.strip()
@@ -208,49 +234,64 @@ class Column:
         codes = np.fromiter(map(code.__getitem__, values), np.int32, len(values))
         numbers = np.fromiter(map(number.__getitem__, values), np.float64, len(values))
         is_number, is_text = ~np.isnan(numbers), codes >= 0
-        bad = np.flatnonzero(~is_number & ~is_text)
-        strange = [(row, meaning[values[row]]) for row in bad[:MOST].tolist()]
-        self.problems.take([tell(row, *(what or self.missing)) for row, what in strange], len(bad))
-        for row in np.flatnonzero(is_text)[: 20 - len(self._suspects)].tolist():
+        strange = {value for value, meant in meaning.items() if isinstance(meant, Unreadable)}
+        words = {value for value, meant in meaning.items() if self._is_word(meant)}
+        is_strange, is_word = _among(values, strange), _among(values, words)
+        bad = np.flatnonzero(is_strange)
+        self.problems.take([tell(row, *meaning[values[row]]) for row in bad[:MOST].tolist()], len(bad))
+        self._take_gaps(~is_number & ~is_text & ~is_strange, tell)
+        for row in np.flatnonzero(is_text & ~is_word)[: 20 - len(self._suspects)].tolist():
             expected = "a number" if self.kind == "numbers" else "a number, as most others are"
             self._suspects.append(tell(row, shown(values[row]), expected))
         self._count["number"] += int(is_number.sum())
         self._count["text"] += int(is_text.sum())
+        self._count["word"] += int(is_word.sum())
+        self._count["strange"] += len(bad)
         return numbers if is_number.any() else None, codes
 
-    def _require_finite(self, numbers: np.ndarray, codes: np.ndarray | None, tell: Tell) -> None:
-        with np.errstate(over="ignore"):
-            good = np.isfinite(numbers.astype(np.float32))
-        if good.all():
-            return
-        if codes is not None:
-            good |= np.isnan(numbers)  # texts, and what has been told already
-        bad = np.flatnonzero(~good)
-        values = [(row, float(numbers[row])) for row in bad[:MOST].tolist()]
-        told = [(row, self.missing if np.isnan(value) else (str(value), "a finite number")) for row, value in values]
-        self.problems.take([tell(row, *what) for row, what in told], len(bad))
+    def _is_word(self, meant: Any) -> bool:
+        """Whether a text stands for a missing value, if the others turn out to be numbers."""
+        return self.kind is None and isinstance(meant, str) and not is_given(meant)
 
-    @property
-    def missing(self) -> tuple[str, str]:
-        """What came and what was expected where there is no value."""
-        return "no value", f"one for every {self.each}"
+    def _take_gaps(self, is_gap: np.ndarray, tell: Tell) -> int:
+        rows = np.flatnonzero(is_gap)
+        self._gaps.take(
+            [tell(row, "no value", f"one for every {self.each}") for row in rows[:MOST].tolist()], len(rows)
+        )
+        return len(rows)
+
+    def _require_finite(self, numbers: np.ndarray, tell: Tell) -> None:
+        with np.errstate(over="ignore"):
+            bad = np.flatnonzero(np.isinf(numbers.astype(np.float32)))
+        told = [(row, str(float(numbers[row]))) for row in bad[:MOST].tolist()]
+        self.problems.take([tell(row, got, "a finite number") for row, got in told], len(bad))
 
     @property
     def is_numeric(self) -> bool:
-        return self.kind == "numbers" or self._count["number"] > self._count["text"]
+        """Whether most values are numbers, all are but for gaps, or there are gaps only."""
+        if self.kind:
+            return self.kind == "numbers"
+        number, text, word, strange = self._count.values()
+        return number > text or (text == word and (number > 0 or (not text and not strange)))
 
     def check(self) -> Problems:
-        """All that is wrong: values missing or not readable, texts among numbers, too many texts to be categories."""
-        if self.is_numeric and self._count["text"]:
-            self.problems.take(self._suspects, self._count["text"])
+        """All that is wrong: values not readable, texts among numbers, too many texts to be categories; values missing
+        among these, or in a column whose kind is fixed."""
+        if not self.is_numeric or self.kind:
+            self.problems.take(self._gaps.found, self._gaps.count)
+        if self.is_numeric and (texts := self._count["text"] - self._count["word"]):
+            self.problems.take(self._suspects, texts)
         elif len(self._codes_of) > CATEGORIES:
             message = f"got {len(self._codes_of)} different values in {shown(self.name)}, expected at most {CATEGORIES}"
             self.problems.take([replace(self._suspects[0], message=f"{message} categories")])
         return self.problems
 
     def numbers(self) -> np.ndarray:
-        """float32 [R], for a numeric column."""
-        return self._numbers.take().astype(np.float32)
+        """float32 [R], NaN for gaps, for a numeric column."""
+        self._fill_up(self._numbers, np.nan)
+        numbers = self._numbers.take().astype(np.float32)
+        numbers[np.isnan(numbers)] = np.nan  # of which there are many kinds: equal sets are equal bit by bit
+        return numbers
 
     def categories(self) -> tuple[np.ndarray, tuple[str, ...]]:
         """int64 [R], an index into the names; the names, in natural order."""
@@ -287,13 +328,18 @@ class Column:
         array.fill(self._rows - len(array), value)
 
 
+def _among(values: Sequence[Any], some: set[Any]) -> np.ndarray:
+    """bool [R]: which values are among some, which are few or none."""
+    return np.fromiter(map(some.__contains__, values), bool, len(values)) if some else np.zeros(len(values), bool)
+
+
 def _is_plain(text: str) -> bool:
     """Whether Python reads the numbers in a text as people do: it takes 1_0 for 10, and digits of any script."""
     return "_" not in text and text.isascii()
 
 
 def _plain(values: Sequence[Any]) -> Sequence[Any]:
-    """The same as Python's own numbers and texts; whatever is neither becomes :class:`_Unreadable`."""
+    """The same as Python's own numbers and texts; whatever is neither becomes :class:`Unreadable`."""
     plain = set(map(type, values)) <= {str, int, float, bool, type(None)}
     return values if plain else list(map(_plain_value, values))
 
@@ -303,6 +349,6 @@ def _plain_value(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, Decimal):
         value = float(value)
-    if value is None or type(value) in (str, int, float, bool):
+    if value is None or type(value) in (str, int, float, bool, Unreadable):
         return value
-    return str(value) if isinstance(value, str) else _Unreadable(kind_of(value))
+    return str(value) if isinstance(value, str) else Unreadable(kind_of(value))

@@ -156,8 +156,9 @@ def _graphml(attributes: dict[str, Any], directed: bool, nodes: Rows, edges: Row
 
 def _data(keys: dict[tuple[str, str], str], each: str, row: dict[str, Any], indent: str) -> Iterator[str]:
     for name, value in row.items():
-        if (each, name) in keys and value is not None:
-            yield f'{indent}<data key="{keys[each, name]}">{escape(_xml(str(value)))}</data>'
+        if (each, name) in keys:
+            text = "NaN" if value is None else _xml(str(value))
+            yield f'{indent}<data key="{keys[each, name]}">{escape(text)}</data>'
 
 
 def _xml(text: str) -> str:

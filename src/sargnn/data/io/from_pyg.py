@@ -65,7 +65,7 @@ def from_pyg(
             if table and field.endswith("_labels"):
                 fields[field], fields[field.replace("labels", "label_names")] = table.categories()
             elif table:
-                fields[field] = table.reals()[:, 0] if field == "true_saliency" else table.reals()
+                fields[field] = table.reals(gaps=False)[:, 0] if field == "true_saliency" else table.reals()
     problems.stop()
     return assemble(name, reader.graph, reader.source, reader.target, notes=targets.notes, **fields)
 

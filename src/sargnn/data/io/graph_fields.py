@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sargnn.data.graphs import PARTS
-from sargnn.data.io.columns import natural_order, text_of
-from sargnn.data.io.targets import PREFIX, TargetColumns, Tell, is_given
+from sargnn.data.io.columns import is_given, natural_order, text_of
+from sargnn.data.io.targets import PREFIX, TargetColumns, Tell
 from sargnn.data.problems import Problems, shown
 from sargnn.data.roles import Roles
 from sargnn.reading import number_of

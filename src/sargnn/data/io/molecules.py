@@ -25,11 +25,10 @@ import numpy as np
 
 from sargnn.data.graphs import GraphSet
 from sargnn.data.io.assembler import assemble_records
-from sargnn.data.io.columns import NUMBER
+from sargnn.data.io.columns import NUMBER, is_given
 from sargnn.data.io.graph_fields import CLASS_NAMES, no_column
 from sargnn.data.io.graph_records import Record
 from sargnn.data.io.table_files import CsvTable
-from sargnn.data.io.targets import is_given
 from sargnn.data.origin import Origin, SourceRows
 from sargnn.data.problems import Problems, refused, shown
 from sargnn.data.roles import USUAL, Roles

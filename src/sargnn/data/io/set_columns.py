@@ -69,7 +69,9 @@ def undirected(graphs: GraphSet) -> np.ndarray:
     same = forth[place] == back
     for values in (graphs.edge_labels, graphs.edge_attributes):
         if values is not None:
-            same &= (values[place] == values).reshape(len(same), -1).all(axis=1)
+            there = values[place]
+            equal = (there == values) | ((there != there) & (values != values))  # two gaps are equal
+            same &= equal.reshape(len(same), -1).all(axis=1)
     return np.asarray(np.bincount(graphs.edge_graph[~same], minlength=len(graphs)) == 0)
 
 
@@ -122,4 +124,5 @@ def _attributes(graphs: GraphSet, each: str, rows: np.ndarray | slice = slice(No
     names = getattr(graphs, f"{each}_attribute_names") or [f"attribute_{i}" for i in range(values.shape[1])]
     if taken := [name for name in names if name in RESERVED[each]]:
         raise InputError(f"{graphs.name}: got an attribute of {each}s called {taken[0]!r}, expected another name")
-    return {name: exact(values[rows, i]) for i, name in enumerate(names)}
+    columns = {name: exact(values[rows, i]) for i, name in enumerate(names)}
+    return {name: [None if value != value else value for value in column] for name, column in columns.items()}

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from sargnn.data.io.columns import BOOLEANS, NUMBER, GrowingArray, natural_order, text_of
+from sargnn.data.io.columns import BOOLEANS, NUMBER, GrowingArray, is_given, natural_order, text_of
 from sargnn.data.problems import MOST, Problem, Problems, kind_of, shown
 
-__all__ = ["LARGEST", "PREFIX", "TargetColumn", "TargetColumns", "Tell", "alike", "is_given"]
+__all__ = ["LARGEST", "PREFIX", "TargetColumn", "TargetColumns", "Tell", "alike"]
 
 PREFIX = "target:"
 """How the name of a column begins that always holds a target, as ``sargnn data convert`` writes it."""
@@ -35,12 +35,6 @@ FEW = 10
 EXACT = 2.0**53
 """Whole numbers below this are exact as numbers; longer ones have their text as a name too."""
 
-NOTHING = (
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
-    "NULL", "None", "n/a", "null",
-)  # fmt: skip
-"""What stands for a missing value, as in pandas: a file and the data frame that is read from it are the same set."""
-
 SPELT = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)*(?:,[0-9]+(?:[.,][0-9]+)*|\s*%)")
 """Numbers that are not written as Python does: with a decimal comma, in thousands, in per cent."""
 
@@ -55,16 +49,6 @@ NO_CLASS = ("no class", "one for every graph")
 
 Tell = Callable[[str, int, str, str], Problem]
 """From a column, a row, what came and what was expected to a problem that knows its place."""
-
-
-def is_given(text: str) -> bool:
-    """Whether a cell holds a value: an empty one does not, nor does what programs write for a missing one.
-
-    >>> is_given("7"), is_given(" "), is_given("NaN"), is_given("NA")
-    (True, False, False, False)
-    """
-    text = text.strip()
-    return text not in NOTHING and text.lower() != "nan"
 
 
 def alike(classes: Sequence[str]) -> str:

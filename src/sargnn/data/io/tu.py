@@ -12,8 +12,8 @@
 ``NAME_label_readme.txt``      what the numbers of the categories mean (:mod:`sargnn.data.io.label_readme`)
 =============================  =======================================================================
 
-The first two must be there. Nothing is unpacked to disk. An error names the file, the line and the graph (counted from
-0), and lists what is wrong in all files.
+The first two must be there. A real number that is missing is written ``nan``. Nothing is unpacked to disk. An error
+names the file, the line and the graph (counted from 0), and lists what is wrong in all files.
 """
 
 from __future__ import annotations
@@ -92,11 +92,13 @@ class Table:
         self._require(whole, "an integer")
         return self.values.astype(np.int64)
 
-    def reals(self) -> np.ndarray:
-        """float32 [R, C], every one finite."""
+    def reals(self, *, gaps: bool = True) -> np.ndarray:
+        """float32 [R, C], every one finite, or NaN where there may be ``gaps``."""
         with np.errstate(over="ignore"):  # what does not fit is refused in the next line
             values = self.values.astype(np.float32)
-        self._require(np.isfinite(values), "a finite number")
+        missing = np.isnan(values)
+        self._require(np.isfinite(values) | (gaps & missing), "a finite number")
+        values[missing] = np.nan  # of which there are many kinds: equal sets are equal bit by bit
         return values
 
     def categories(self) -> tuple[np.ndarray, tuple[str, ...]]:
