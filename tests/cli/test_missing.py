@@ -87,3 +87,28 @@ def test_gaps_are_refused_or_left_out_with_their_place(sargnn: Command, tmp_path
     assert {row["reason"] for row in left_out} == {
         "got gaps in attributes, which the model refuses (node attribute 'charge')"
     }
+
+
+def test_a_graph_that_is_left_out_counts_once_and_one_with_two_oddities_says_both(
+    sargnn: Command, tmp_path: Path
+) -> None:
+    for name, gaps in (("data", ()), ("new", ("mass",))):
+        nodes = tables(tmp_path / name, gaps, 12) / "nodes.csv"
+        head, *lines = nodes.read_text().splitlines()
+        symbols = ["Xe" if name == "new" and i == 0 else "CN"[i % 2] for i in range(len(lines))]
+        nodes.write_text(
+            "\n".join([f"{head},symbol", *(f"{a},{b}" for a, b in zip(lines, symbols, strict=True))]) + "\n"
+        )
+    graphs = load(tmp_path / "new")
+    lacking = len(np.unique(graphs.node_graph[np.isnan(graphs.node_attributes).any(axis=1)]))
+    unknown = "labels that the model was not trained on ('Xe')"
+    gaps = "gaps in attributes that had none in training (node attribute 'mass')"
+    for rare, counts, reason in (
+        (0, {"graphs": 11, "left_out": 1, "new_gaps": lacking - 1}, f"got {unknown}"),
+        (1, {"graphs": 12, "unknown_labels": 1, "new_gaps": lacking}, f"{unknown}; {gaps}"),
+    ):
+        run = f"run{rare}"
+        assert sargnn("train", "data", "--out", run, *PLAIN, "--set", f"data.rare_labels={rare}").status == 0
+        answer = sargnn("predict", run, "new", "--out", "p.csv", "--json").answer
+        assert {name: answer[name] for name in counts} == counts
+        assert rows(Path("p.csv"))[0]["reason"] == reason

@@ -176,12 +176,12 @@ def test_check_of_a_broken_set(tmp_path: Path) -> None:
     done = run("data", "check", folder, "--json")
     assert done.exit_code == 2
     problems = json.loads(done.stdout)["problems"]
-    assert len(problems) == 7
+    assert len(problems) == 6
     assert set(problems[0]) == {"file", "line", "graph", "field", "message", "problem"}
     done = run("data", "check", folder)
     assert done.exit_code == 2
-    assert done.stderr.count("problem: ") == 7
-    assert re.search(r"problems +7", done.stdout)
+    assert done.stderr.count("problem: ") == 6
+    assert re.search(r"problems +6", done.stdout)
 
 
 def test_check_writes_a_page(tmp_path: Path) -> None:

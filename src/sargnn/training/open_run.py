@@ -108,7 +108,8 @@ def open_run(
     left_out, told = _odd(trained, graphs, index)
     index = index[~np.isin(index, [*left_out])]
     counts = {"graphs": len(index), "left_out": len(left_out)} | {what: len(of) for what, of in told.items()}
-    reasons = {graph: why for of in (*told.values(), left_out) for graph, why in of.items()}
+    odd = (*told.values(), left_out)
+    reasons = {g: "; ".join(of[g] for of in odd if g in of) for g in dict.fromkeys(g for of in odd for g in of)}
     counts = {what: count for what, count in counts.items() if count or what == "graphs"}
     return OpenRun(run, trained, graphs, index, reasons, counts, part == "all" and only is None)
 
@@ -164,7 +165,7 @@ def _odd(trained: TrainedModel, graphs: GraphSet, index: np.ndarray) -> tuple[Re
         (strange, unknown, encoder.has_unknown, "unknown_labels", "they count as unknown"),
         (lacking, gaps, not encoder.refuses_gaps, "new_gaps", "they are read as the mean"),
     ):
-        found = index[which[index]]
+        found = index[which[index] & ~np.isin(index, [*out])]
         if not len(found):
             continue
         first = f"{why}, first in {graphs.called(int(found[0]))}"
