@@ -178,7 +178,25 @@ def table(rows: list[dict[str, Any]]) -> str:
             mean, low, high = difference(own[arm], own["uniform"])
             gains.append(f"{100 * mean:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}), {verdict(low, high)}")
         lines.append(f"| {alike} | {distractors:.0%} | {training} | {means} | {' | '.join(gains)} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *by_beta(rows)])
+
+
+def by_beta(rows: list[dict[str, Any]]) -> list[str]:
+    """The lines of a second table: means over all fractions and sizes, for each β."""
+    lines = ["| test graphs | β | uniform | random | learned | oracle |", "|---|---|---|---|---|---|"]
+    for (key, alike), beta in product((("accuracy", "alike"), ("accuracy_more", "more distractors")), BETAS):
+        means = []
+        for arm in ("uniform", "random", "learned", "oracle"):
+            own = scores_of_all(rows, key, arm, SHOWN_BETA if arm == "uniform" else beta)
+            means.append(f"{100 * own.mean():.1f}")
+        lines.append(f"| {alike} | {beta:g} | {' | '.join(means)} |")
+    return lines
+
+
+def scores_of_all(rows: list[dict[str, Any]], key: str, arm: str, beta: float) -> np.ndarray:
+    """By fraction of distractors, training size and seed."""
+    places = product(DISTRACTORS, SIZES)
+    return np.array([scores(rows, key, arm=arm, beta=beta, distractors=d, training=n) for d, n in places])
 
 
 def picture(rows: list[dict[str, Any]]) -> Figure:

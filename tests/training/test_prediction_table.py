@@ -31,7 +31,8 @@ ROWS = SourceRows(
 def opened(graphs: GraphSet, index: list[int], reasons: dict[int, str] | None = None, whole: bool = True) -> OpenRun:
     training = pack([(1, [])] * 20, y=[0, 1] * 10, classes=["no", "yes"])
     trained = TrainingRun.start(training, Settings.of("gcn", {"model.hidden": 4})).trained
-    return OpenRun(Path("run"), trained, graphs, np.array(index), reasons or {}, whole)
+    counts = {"left_out": len(reasons)} if reasons else {}
+    return OpenRun(Path("run"), trained, graphs, np.array(index), reasons or {}, counts, whole)
 
 
 def named() -> GraphSet:

@@ -242,8 +242,8 @@ def _by_name_or_path(source: str, want: _Want) -> GraphSet:
 def form_of(path: Path) -> str:
     """What a file or folder looks like.
 
-    >>> form_of(Path("molecules.csv")), form_of(Path("graphs.jsonl")), form_of(Path("MUTAG.zip"))
-    ('molecules', 'graph files', 'TU zip')
+    >>> form_of(Path("molecules.csv")), form_of(Path("graphs.jsonl"))
+    ('molecules', 'graph files')
     """
     if not path.is_dir():
         suffix = path.suffix.lower()

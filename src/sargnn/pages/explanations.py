@@ -80,6 +80,7 @@ def render_page(
     headings and sentences.
 
     >>> from sargnn.data.graphs import pack
+    >>> from sargnn.tasks import Verdict
     >>> layers = np.array([[0.2, 0.8]])
     >>> item = Explanation(0, Verdict("path", 0.9), layers, "mean", layers[0])
     >>> page = render_page(pack([(2, [(0, 1), (1, 0)])], name="two"), [item])

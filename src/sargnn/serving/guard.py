@@ -116,7 +116,11 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-            await send(message)
+            try:
+                await send(message)
+            except RuntimeError as error:
+                if "closed" not in str(error):  # uvloop's word for a client that has left
+                    raise
 
         refusal = self._refusal(scope)
         if refusal is not None:

@@ -17,7 +17,7 @@ def card_of(trained: TrainedModel, record: Mapping[str, Any]) -> dict[str, Any]:
     >>> run = train(motifs(20), Settings.of("gcn", {"training.epochs": 1, "model.hidden": 8}))
     >>> card = card_of(run.trained, run.record("finished"))
     >>> card["task"], card["outputs"], card["data"]["graphs"]
-    ('classification', ['without', 'with'], 20)
+    ('classification', ['cycle', 'house'], 20)
     """
     task, data = trained.task, record["data"]
     return {
